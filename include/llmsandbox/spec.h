@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A spec says what sandbox you want: backend, limits, environment, mounts, user. It starts with
+ * safe defaults and is only ever read by sessions, so one spec may open many of them. A spec
+ * belongs to one thread at a time while it is changed.
+ */
+#ifndef LLMSANDBOX_SPEC_H
+#define LLMSANDBOX_SPEC_H
+
+#include <llmsandbox/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sbx_spec;
+
+enum sbx_limit {
+	SBX_LIMIT_WALL_MS,	/* wall-clock time of one run */
+	SBX_LIMIT_CPU_MS,	/* CPU time of each process of a run; 0 = none */
+	SBX_LIMIT_CPU_MILLI,	/* CPUs that all processes share, in thousandths of one */
+	SBX_LIMIT_MEMORY_BYTES, /* memory of all processes and files in memory; no swap */
+	SBX_LIMIT_PROCESSES,	/* processes and threads at one time */
+	SBX_LIMIT_DISK_BYTES,	/* all that is written in the sandbox's own folders */
+	SBX_LIMIT_OPEN_FILES,	/* descriptors of one process */
+	SBX_LIMIT_HEAD_BYTES,	/* kept from the start of each output stream */
+	SBX_LIMIT_TAIL_BYTES,	/* kept from the end of each output stream */
+	SBX_LIMIT_COUNT
+};
+
+enum sbx_unit { SBX_UNIT_COUNT, SBX_UNIT_BYTES, SBX_UNIT_MS, SBX_UNIT_MILLI };
+
+/* One row of the table of limits: the default, the range, and how the limit is called. */
+struct sbx_limit_info {
+	const char *name;    /* as in the result and in the command line's option: "memory" */
+	const char *summary; /* one line for people */
+	enum sbx_unit unit;
+	uint64_t least, most, standard;
+};
+
+/* The row of a limit, or NULL when there is no such limit. Any thread; never freed. */
+SBX_API const struct sbx_limit_info *sbx_limit_describe(enum sbx_limit limit);
+
+/* A spec with the defaults; free it with sbx_spec_free(). Fails without memory only. */
+SBX_API int sbx_spec_new(struct sbx_spec **ret, struct sbx_error *err);
+
+/* NULL is allowed. Sessions opened with the spec must be closed first. */
+SBX_API void sbx_spec_free(struct sbx_spec *spec);
+
+/* "native" (the default); SBX_E_NOT_FOUND names the backends that there are. */
+SBX_API int sbx_spec_set_backend(struct sbx_spec *spec, const char *name, struct sbx_error *err);
+
+/* SBX_E_INVALID when value is outside the limit's range. */
+SBX_API int sbx_spec_set_limit(struct sbx_spec *spec, enum sbx_limit limit, uint64_t value,
+			       struct sbx_error *err);
+SBX_API uint64_t sbx_spec_get_limit(const struct sbx_spec *spec, enum sbx_limit limit);
+
+/* Add or replace one variable, "NAME=value"; it is copied. */
+SBX_API int sbx_spec_add_env(struct sbx_spec *spec, const char *assignment, struct sbx_error *err);
+
+/*
+ * Show a file or folder of the host inside, read-only unless writable. host must exist; inside
+ * is absolute, without "..", and hides nothing that the sandbox needs (/, /proc, /dev, /usr …
+ * are refused). The owner of host is shown as the sandbox's user. Both are copied.
+ */
+SBX_API int sbx_spec_add_mount(struct sbx_spec *spec, const char *host, const char *inside,
+			       bool writable, struct sbx_error *err);
+
+/* Run programs as this user and group, 0 to 65534 (default 1000:1000). */
+SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
+			      struct sbx_error *err);
+
+/*
+ * The folder that programs start in and code is put in (default /sandbox): absolute, without
+ * "..", below /sandbox, /tmp, /home/sandbox or a writable mount; made when it is missing.
+ */
+SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
+
+/*
+ * What opening this spec would do on this machine, one step a line, without doing any of it;
+ * free() *ret.
+ */
+SBX_API int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/backend.h"
+
+#include "backend/ops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct sbx_backend *const backends[] = {
+	&sbx_backend_native,
+#ifdef SBX_WITH_FAKE
+	&sbx_backend_fake,
+#endif
+};
+
+const struct sbx_backend *sbx_backend_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+		if (strcmp(backends[i]->name, name) == 0)
+			return backends[i];
+	}
+	return NULL;
+}
+
+const char *sbx_backend_names(void)
+{
+#ifdef SBX_WITH_FAKE
+	return "native, fake";
+#else
+	return "native";
+#endif
+}
+
+const struct sbx_backend *sbx_backend_default(void)
+{
+	return backends[0];
+}
+
+const char *sbx_backend_name(const struct sbx_backend *backend)
+{
+	return backend->name;
+}
+
+void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolation_status status,
+		    const char *fmt, ...)
+{
+	struct sbx_isolation *line = &report->lines[report->count];
+	va_list ap;
+
+	if (report->count == SBX_REPORT_MAX)
+		return;
+	report->count++;
+	snprintf(line->name, sizeof(line->name), "%s", name);
+	line->status = status;
+	va_start(ap, fmt);
+	vsnprintf(line->detail, sizeof(line->detail), fmt, ap);
+	va_end(ap);
+}
+
+int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
+			   struct sbx_error *err)
+{
+	return spec->backend->print_plan(spec, out, err);
+}
+
+int sbx_place_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
+{
+	return spec->backend->open(spec, ret, err);
+}
+
+int sbx_place_stream(const struct sbx_place *place)
+{
+	return place->stream_fd;
+}
+
+int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
+{
+	return place->backend->setup(place, ret, err);
+}
+
+int sbx_place_failure(struct sbx_place *place, struct sbx_error *err)
+{
+	return place->backend->failure(place, err);
+}
+
+void sbx_place_usage(struct sbx_place *place, struct sbx_place_usage *ret)
+{
+	*ret = (struct sbx_place_usage){0};
+	place->backend->usage(place, ret);
+}
+
+void sbx_place_usage_reset(struct sbx_place *place)
+{
+	place->backend->usage_reset(place);
+}
+
+void sbx_place_report(const struct sbx_place *place, struct sbx_report *report)
+{
+	place->backend->report(place, report);
+}
+
+void sbx_place_kill(struct sbx_place *place)
+{
+	place->backend->kill(place);
+}
+
+void sbx_place_close(struct sbx_place *place)
+{
+	if (place != NULL)
+		place->backend->close(place);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For those who call a backend; those who write one read ops.h.
+ *
+ * A backend makes an isolated place with our agent as its first process and hands back a
+ * connected byte stream to it. All else goes over that stream. A place is used by one thread at
+ * a time; closing it ends every process in it and leaves nothing on the machine.
+ */
+#pragma once
+
+#include "backend/spec.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "wire/message.h"
+
+#include <llmsandbox/result.h>
+
+struct sbx_backend;
+struct sbx_place;
+
+#define SBX_REPORT_MAX 32
+
+/* The isolation report while it is written. */
+struct sbx_report {
+	struct sbx_isolation lines[SBX_REPORT_MAX];
+	size_t count;
+};
+
+/* Add a line; the detail is cut where its space ends. */
+void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolation_status status,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* What the place knows of its cost that the agent cannot know; 0 = not known. */
+struct sbx_place_usage {
+	uint64_t peak_memory_bytes;
+	uint64_t oom_kills; /* processes that the memory limit has killed so far */
+};
+
+/* By name, or NULL. names lists them: "native, fake". */
+const struct sbx_backend *sbx_backend_find(const char *name);
+const char *sbx_backend_names(void);
+const struct sbx_backend *sbx_backend_default(void);
+const char *sbx_backend_name(const struct sbx_backend *backend);
+
+/* Write the plan for spec as text, a step a line. */
+int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
+			   struct sbx_error *err);
+
+/* Make the place. On failure nothing of it is left. */
+int sbx_place_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err);
+
+/* The stream, owned by the place; non-blocking. */
+int sbx_place_stream(const struct sbx_place *place);
+
+/* What to send the agent as SETUP; free with wire_setup_done(). */
+int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);
+
+/*
+ * Why the stream ended before HELLO: fills err when the place knows and returns -code, else 0.
+ */
+int sbx_place_failure(struct sbx_place *place, struct sbx_error *err);
+
+void sbx_place_usage(struct sbx_place *place, struct sbx_place_usage *ret);
+
+/* Forget the peak so far, where the kernel can: the next usage is of the next run. */
+void sbx_place_usage_reset(struct sbx_place *place);
+
+/* Add the lines that the place answers for (the agent's fences are core's to add). */
+void sbx_place_report(const struct sbx_place *place, struct sbx_report *report);
+
+/* End every process in it, at once; the stream then ends. Async-signal-safe. */
+void sbx_place_kill(struct sbx_place *place);
+
+/* Kill, wait, remove what is left, free. NULL is allowed. */
+void sbx_place_close(struct sbx_place *place);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For those who write a backend: one const struct sbx_backend with these functions, named in
+ * the list in backend.c. Callers read backend.h, which says what each function promises.
+ *
+ * A backend's own place starts with struct sbx_place, so that a pointer to one is a pointer to
+ * the other.
+ */
+#pragma once
+
+#include "backend/backend.h"
+
+struct sbx_place {
+	const struct sbx_backend *backend;
+	int stream_fd;
+};
+
+struct sbx_backend {
+	const char *name;
+	int (*print_plan)(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err);
+	int (*open)(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err);
+	int (*setup)(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);
+	int (*failure)(struct sbx_place *place, struct sbx_error *err);
+	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
+	void (*usage_reset)(struct sbx_place *place);
+	void (*report)(const struct sbx_place *place, struct sbx_report *report);
+	void (*kill)(struct sbx_place *place);
+	void (*close)(struct sbx_place *place);
+};
+
+extern const struct sbx_backend sbx_backend_native;
+extern const struct sbx_backend sbx_backend_fake; /* in builds for tests only */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of struct sbx_spec, for backends and core; users see llmsandbox/spec.h. It stands
+ * here because a backend may not look up into core, and every spec is made for some backend.
+ */
+#pragma once
+
+#include <llmsandbox/spec.h>
+
+struct sbx_mount {
+	char *host;   /* resolved and absolute, owned */
+	char *inside; /* absolute and clean, owned */
+	bool writable;
+};
+
+#define SBX_MOUNTS_MAX	 48
+#define SBX_ENV_MAX	 1024
+
+struct sbx_spec {
+	const struct sbx_backend *backend;
+	uint64_t limits[SBX_LIMIT_COUNT];
+	char **env; /* owned strings "NAME=value"; env_count of them, then NULL */
+	size_t env_count;
+	struct sbx_mount mounts[SBX_MOUNTS_MAX];
+	size_t mount_count;
+	uint32_t uid, gid;
+	char *workdir; /* owned */
+};

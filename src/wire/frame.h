@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames between host and agent: bytes in, struct out, no I/O.
+ *
+ * One frame is `u32 length, u8 type, u32 channel, payload`, little-endian; length counts what
+ * follows it. A payload has at most WIRE_PAYLOAD_MAX bytes. The top bit of type says that the
+ * next frame of the same type and channel continues this message; only SETUP and EXEC may be
+ * continued, and the joined message has at most WIRE_MESSAGE_MAX bytes.
+ *
+ * Channel 0 is the connection itself; every operation has a channel of its own that the host
+ * chose. Who receives frames trusts nothing in them: all that is malformed ends the connection.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_VERSION	 1
+#define WIRE_HEADER_SIZE 9u
+#define WIRE_PAYLOAD_MAX 65536u
+#define WIRE_MESSAGE_MAX (4u << 20)
+#define WIRE_MORE	 0x80u
+#define WIRE_WINDOW	 (256u << 10) /* credit that every flow starts with, bytes */
+
+/* A row says: name, who may send it ('h' host, 'a' agent, 'b' both), smallest payload. */
+#define WIRE_TYPES(X)            \
+	X(HELLO, 1, 'a', 12)     \
+	X(SETUP, 2, 'h', 8)      \
+	X(READY, 3, 'a', 4)      \
+	X(EXEC, 4, 'h', 8)       \
+	X(STARTED, 5, 'a', 4)    \
+	X(STDIN, 6, 'h', 0)      \
+	X(STDIN_EOF, 7, 'h', 0)  \
+	X(STDOUT, 8, 'a', 0)     \
+	X(STDERR, 9, 'a', 0)     \
+	X(EXIT, 10, 'a', 8)      \
+	X(SIGNAL, 11, 'h', 5)    \
+	X(CREDIT, 12, 'b', 5)    \
+	X(PUT, 13, 'h', 8)       \
+	X(GET, 14, 'h', 4)       \
+	X(LIST, 15, 'h', 4)      \
+	X(ENTRY, 16, 'a', 8)     \
+	X(DATA, 17, 'b', 0)      \
+	X(CLOSE, 18, 'b', 0)     \
+	X(ERROR, 19, 'a', 8)     \
+	X(PING, 20, 'h', 0)      \
+	X(PONG, 21, 'a', 0)
+
+enum wire_type {
+#define X(name, number, sender, least) WIRE_##name = number,
+	WIRE_TYPES(X)
+#undef X
+};
+
+struct wire_frame {
+	enum wire_type type;
+	bool more;
+	uint32_t channel;
+	const uint8_t *payload; /* inside the caller's buffer */
+	size_t len;
+};
+
+/*
+ * Parse the frame at the start of data. Returns the bytes it takes (> 0), 0 when more bytes are
+ * needed, or -1 when no sender of kind `from` ('h' or 'a') may send this.
+ */
+int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret);
+
+/* Write the header of a frame; type may carry WIRE_MORE. len is at most WIRE_PAYLOAD_MAX. */
+void wire_header_format(uint8_t ret[WIRE_HEADER_SIZE], unsigned int type, uint32_t channel,
+			size_t len);
+
+/* "EXEC", or "?" for a number that is no type. */
+const char *wire_type_name(unsigned int type);

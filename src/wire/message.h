@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the frames mean: one struct per payload, format and parse side by side.
+ *
+ * A parse function returns false for anything that is not exactly one well-formed message; the
+ * struct then holds nothing that must be freed. Where a struct owns memory, wire_X_done() frees.
+ *
+ *	host                              agent
+ *	                             <--  HELLO               once, first
+ *	SETUP                        -->  READY               once, before anything else
+ *	PUT, DATA..., CLOSE          -->  CLOSE | ERROR       a file into the sandbox
+ *	GET                          -->  ENTRY, DATA..., CLOSE | ERROR
+ *	LIST                         -->  ENTRY..., CLOSE | ERROR
+ *	EXEC                         -->  STARTED, STDOUT/STDERR..., EXIT | ERROR
+ *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
+ *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
+ *	PING                         -->  PONG
+ *
+ * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC; DATA of a PUT or GET) starts with
+ * WIRE_WINDOW bytes; the receiver grants more as it consumes. Sending beyond the credit is a
+ * protocol error. ENTRY frames of a LIST carry no credit: they are bounded by entries_max.
+ */
+#pragma once
+
+#include "wire/pack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* HELLO: the agent's facts, before SETUP. */
+struct wire_hello {
+	uint32_t version; /* WIRE_VERSION */
+	uint32_t pid;	  /* in its own pid namespace: 1 where it is init */
+	uint32_t uid;
+};
+
+/* What the agent fences a program in with; READY tells which of them the kernel granted. */
+enum wire_fence {
+	WIRE_FENCE_SECCOMP,
+	WIRE_FENCE_LANDLOCK,
+	WIRE_FENCE_CAPABILITIES, /* all dropped, also from the bounding set; securebits locked */
+	WIRE_FENCE_NO_NEW_PRIVS,
+	WIRE_FENCE_USER,   /* programs run as uid/gid of SETUP, not as the agent's */
+	WIRE_FENCE_RLIMIT, /* every rlimit of SETUP was set */
+	WIRE_FENCE_COUNT
+};
+
+#define WIRE_RLIMITS_MAX  16
+#define WIRE_WRITABLE_MAX 64
+
+struct wire_rlimit {
+	uint32_t resource; /* RLIMIT_... of the kernel's ABI */
+	uint64_t value;	   /* both soft and hard; lowered to the present hard limit */
+};
+
+/* SETUP: who programs are, and what fences them. */
+struct wire_setup {
+	uint32_t fences; /* bit set of 1 << enum wire_fence: those to put up */
+	uint32_t uid, gid;
+	char *workdir;			   /* owned; existing folder, base of relative paths */
+	char *writable[WIRE_WRITABLE_MAX]; /* owned; folders that Landlock lets be written */
+	size_t writable_count;
+	struct wire_rlimit rlimits[WIRE_RLIMITS_MAX];
+	size_t rlimit_count;
+};
+
+/* READY: errno per fence that was asked for; 0 = up. ENOSYS = the kernel has no such thing. */
+struct wire_ready {
+	uint32_t fence_errno[WIRE_FENCE_COUNT];
+	char kernel[65]; /* uname release */
+};
+
+enum wire_exec_flags {
+	WIRE_EXEC_STDIN = 1,   /* a pipe; without it stdin is /dev/null */
+	WIRE_EXEC_FORWARD = 2, /* send every byte of output, cut nothing */
+};
+
+#define WIRE_STRINGS_MAX 65536 /* argv or env entries */
+
+/* EXEC: one program. Output: see capture rules in agent/output.h. */
+struct wire_exec {
+	uint32_t flags;
+	uint64_t wall_ms; /* 0 = none */
+	uint64_t cpu_ms;  /* 0 = none; of each process */
+	uint64_t head_bytes, tail_bytes; /* kept per stream where FORWARD is off */
+	char *cwd;			 /* owned; "" = workdir */
+	char **argv;			 /* owned, NULL-terminated, at least one */
+	char **env;			 /* owned, NULL-terminated "K=V" */
+};
+
+enum wire_reason {
+	WIRE_EXITED,	/* status = exit code */
+	WIRE_SIGNALLED, /* status = signal number */
+	WIRE_TIMEOUT,	/* wall_ms was over; the tree was killed */
+	WIRE_CPU,	/* cpu_ms was over */
+	WIRE_KILLED,	/* SIGNAL with the whole tree as its scope */
+	WIRE_REASON_COUNT
+};
+
+/* EXIT: the program is gone, and so is every process it left behind. */
+struct wire_exit {
+	uint32_t reason; /* enum wire_reason */
+	uint32_t status;
+	uint32_t killed; /* processes that had to be killed at the end */
+	uint64_t wall_ns;
+	uint64_t user_us, system_us;
+	uint64_t max_rss_bytes;	   /* largest process */
+	uint64_t read_bytes, write_bytes; /* block I/O */
+	uint64_t total[2];	   /* bytes the program wrote to stdout, stderr */
+	uint64_t dropped[2];	   /* of these, never sent: between head and tail */
+};
+
+enum wire_scope {
+	WIRE_SCOPE_GROUP, /* the program's process group */
+	WIRE_SCOPE_TREE,  /* everything in the sandbox; signo must be SIGKILL */
+};
+
+struct wire_signal {
+	uint32_t signo;
+	uint8_t scope;
+};
+
+enum wire_flow { WIRE_FLOW_STDIN, WIRE_FLOW_STDOUT, WIRE_FLOW_STDERR, WIRE_FLOW_DATA };
+
+struct wire_credit {
+	uint8_t flow;
+	uint32_t bytes;
+};
+
+/* PUT: make or replace a regular file, and its parent folders; size = bytes of DATA to come. */
+struct wire_put {
+	uint32_t mode; /* permission bits only */
+	uint64_t size;
+	char *path; /* owned */
+};
+
+/* GET and LIST: most = largest file, or most entries, that the host will take. */
+struct wire_path {
+	uint64_t most;
+	char *path; /* owned */
+};
+
+enum wire_entry_kind { WIRE_FILE = 'f', WIRE_FOLDER = 'd', WIRE_LINK = 'l', WIRE_OTHER = 'o' };
+
+/* ENTRY: one file (GET), or one name in a folder (LIST). name may hold any byte but / and NUL. */
+struct wire_entry {
+	uint8_t kind;
+	uint32_t mode;
+	uint64_t size;
+	uint64_t mtime_ns;
+	char *name; /* owned */
+};
+
+/* ERROR: the operation on this channel failed; on channel 0 the connection is over. */
+struct wire_error {
+	uint32_t code; /* enum sbx_code */
+	uint32_t sys_errno;
+	char *text; /* owned; one sentence */
+};
+
+#define WIRE_MESSAGES(X) \
+	X(hello)         \
+	X(setup)         \
+	X(ready)         \
+	X(exec)          \
+	X(exit)          \
+	X(signal)        \
+	X(credit)        \
+	X(put)           \
+	X(path)          \
+	X(entry)         \
+	X(error)
+
+#define X(name)                                                                \
+	void wire_##name##_format(struct sbx_buf *b, const struct wire_##name *m); \
+	bool wire_##name##_parse(const void *payload, size_t len, struct wire_##name *ret);
+WIRE_MESSAGES(X)
+#undef X
+
+void wire_setup_done(struct wire_setup *m);
+void wire_exec_done(struct wire_exec *m);
+void wire_put_done(struct wire_put *m);
+void wire_path_done(struct wire_path *m);
+void wire_entry_done(struct wire_entry *m);
+void wire_error_done(struct wire_error *m);
