@@ -11,6 +11,7 @@ struct sbx_mount {
 	char *host;   /* resolved and absolute, owned */
 	char *inside; /* absolute and clean, owned */
 	bool writable;
+	bool as_is; /* of the library itself: owners need not be shown as the sandbox's user */
 };
 
 #define SBX_MOUNTS_MAX	 48

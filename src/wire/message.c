@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/strv.h"
 
 #include <stdlib.h>
@@ -320,13 +321,6 @@ void wire_entry_format(struct sbx_buf *b, const struct wire_entry *m)
 	wire_put_cstring(b, m->name);
 }
 
-/* A name that is one path component: not empty, no slash, not "." or "..". */
-static bool is_component(const char *name)
-{
-	return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
-	       strcmp(name, "..") != 0;
-}
-
 static bool is_kind(uint8_t kind)
 {
 	return kind == WIRE_FILE || kind == WIRE_FOLDER || kind == WIRE_LINK || kind == WIRE_OTHER;
@@ -341,7 +335,7 @@ bool wire_entry_parse(const void *payload, size_t len, struct wire_entry *ret)
 	ret->size = wire_get_u64(&r);
 	ret->mtime_ns = wire_get_u64(&r);
 	ret->name = wire_get_cstring(&r);
-	if (wire_reader_end(&r) && is_kind(ret->kind) && is_component(ret->name))
+	if (wire_reader_end(&r) && is_kind(ret->kind) && sbx_path_is_component(ret->name))
 		return true;
 	wire_entry_done(ret);
 	return false;

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/native/cgroup.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MOUNT "/sys/fs/cgroup"
+
+static const char *const controller_names[CGROUP_CONTROLLERS] = {
+	[CGROUP_MEMORY] = "memory",
+	[CGROUP_PIDS] = "pids",
+	[CGROUP_CPU] = "cpu",
+};
+
+/* ---- where ---- */
+
+static bool is_v2(void)
+{
+	return access(MOUNT "/cgroup.controllers", F_OK) == 0;
+}
+
+const char *cgroup_layout(void)
+{
+	if (is_v2())
+		return "v2";
+	if (access(MOUNT "/memory", F_OK) < 0 && access(MOUNT "/pids", F_OK) < 0)
+		return "none";
+	return access(MOUNT "/unified", F_OK) == 0 ? "hybrid" : "v1";
+}
+
+/* A comma-separated list has this word. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (;;) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && strncmp(list, word, len) == 0)
+			return true;
+		if (list[n] == '\0')
+			return false;
+		list += n + 1;
+	}
+}
+
+/* Our own group in the hierarchy that has the controller ("" for v2): "/a/b"; "" for its root. */
+static void own_group(const char *controller, char *ret, size_t size)
+{
+	auto_close int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	char text[8192], *line, *rest;
+	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, text, sizeof(text) - 1);
+
+	ret[0] = '\0';
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+
+		if (path == NULL)
+			continue;
+		*path++ = '\0';
+		if (has_word(list + 1, controller) && strcmp(path, "/") != 0 &&
+		    strstr(path, "/..") == NULL)
+			snprintf(ret, size, "%s", path);
+	}
+}
+
+/* The n-th folder to try for `llm-sandbox`; false past the last. */
+static bool candidate(bool v2, enum cgroup_controller c, int n, char *ret, size_t size)
+{
+	char own[PATH_MAX / 2];
+	const char *base = v2 ? "" : controller_names[c];
+
+	own_group(v2 ? "" : base, own, sizeof(own));
+	if (v2 && n == 0) {
+		/* Only a group without processes of its own may have limited children: beside us. */
+		char *last = strrchr(own, '/');
+
+		if (last != NULL)
+			*last = '\0';
+		snprintf(ret, size, MOUNT "%s/llm-sandbox", geteuid() == 0 ? "" : own);
+		return true;
+	}
+	if (!v2 && n == 0)
+		snprintf(ret, size, MOUNT "/%s%s/llm-sandbox", base, own);
+	if (!v2 && n == 1 && own[0] != '\0')
+		snprintf(ret, size, MOUNT "/%s/llm-sandbox", base);
+	return !v2 && (n == 0 || (n == 1 && own[0] != '\0'));
+}
+
+/* ---- making ---- */
+
+/* In v2 the controllers must be handed down, level by level. */
+static void hand_down(const char *folder)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/../cgroup.subtree_control", folder);
+	sbx_write_control(AT_FDCWD, path, "+memory +pids +cpu");
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
+	sbx_write_control(AT_FDCWD, path, "+memory +pids +cpu");
+}
+
+/* Make `folder`/SLOT and open it: the descriptor, or -errno. A leftover of a dead owner is
+ * empty and is made anew, so that no counter of it is seen. */
+static int make_folder(const char *folder, unsigned int slot, bool v2, char **ret_path)
+{
+	auto_free char *path = NULL;
+	int fd;
+
+	if (asprintf(&path, "%s/%u", folder, slot) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	if (mkdir(path, 0755) < 0) {
+		if (errno == EEXIST && rmdir(path) < 0)
+			return -errno;
+		if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		if (v2)
+			hand_down(folder);
+		if (mkdir(path, 0755) < 0)
+			return -errno;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		int problem = -errno;
+
+		rmdir(path);
+		return problem;
+	}
+	*ret_path = take_ptr(path);
+	return fd;
+}
+
+static void make_part(struct cgroup *cg, enum cgroup_controller c, unsigned int slot)
+{
+	struct cgroup_part *part = &cg->parts[c];
+	char folder[PATH_MAX];
+
+	part->problem = ENOENT;
+	for (int n = 0; part->fd < 0 && candidate(cg->v2, c, n, folder, sizeof(folder)); n++) {
+		int fd = make_folder(folder, slot, cg->v2, &part->path);
+
+		part->fd = fd >= 0 ? fd : -1;
+		part->problem = fd >= 0 ? 0 : -fd;
+	}
+}
+
+static int write_number(int dirfd, const char *file, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return sbx_write_control(dirfd, file, text);
+}
+
+/* The agent is in the group too, hence one more. */
+static int limit_pids(int fd, const struct sbx_spec *spec)
+{
+	return write_number(fd, "pids.max", spec->limits[SBX_LIMIT_PROCESSES] + 1);
+}
+
+static int limit_memory(struct cgroup *cg, int fd, const struct sbx_spec *spec)
+{
+	uint64_t bytes = spec->limits[SBX_LIMIT_MEMORY_BYTES];
+	int r;
+
+	if (cg->v2) {
+		r = write_number(fd, "memory.max", bytes);
+		cg->swap_limited = sbx_write_control(fd, "memory.swap.max", "0") == 0;
+		return r;
+	}
+	r = write_number(fd, "memory.limit_in_bytes", bytes);
+	cg->swap_limited = write_number(fd, "memory.memsw.limit_in_bytes", bytes) == 0 ||
+			   write_number(fd, "memory.swappiness", 0) == 0;
+	return r;
+}
+
+static int limit_cpu(const struct cgroup *cg, int fd, const struct sbx_spec *spec)
+{
+	uint64_t quota_us = spec->limits[SBX_LIMIT_CPU_MILLI] * 100;
+	char text[64];
+
+	if (!cg->v2)
+		return write_number(fd, "cpu.cfs_quota_us", quota_us);
+	snprintf(text, sizeof(text), "%llu 100000", (unsigned long long)quota_us);
+	return sbx_write_control(fd, "cpu.max", text);
+}
+
+/* The folder that a controller's files are in, or -1. */
+static int part_fd(const struct cgroup *cg, enum cgroup_controller c)
+{
+	return cg->parts[cg->v2 ? CGROUP_MEMORY : c].fd;
+}
+
+static void set_limits(struct cgroup *cg, const struct sbx_spec *spec)
+{
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		int fd = part_fd(cg, (enum cgroup_controller)c), r = 0;
+
+		if (fd < 0) {
+			if (cg->v2)
+				cg->parts[c].problem = cg->parts[CGROUP_MEMORY].problem;
+			continue;
+		}
+		if (c == CGROUP_MEMORY)
+			r = limit_memory(cg, fd, spec);
+		else if (c == CGROUP_PIDS)
+			r = limit_pids(fd, spec);
+		else
+			r = limit_cpu(cg, fd, spec);
+		cg->parts[c].problem = -r;
+	}
+}
+
+void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *spec)
+{
+	*ret = (struct cgroup){.v2 = is_v2()};
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		ret->parts[c].fd = -1;
+	for (int c = 0; c < (ret->v2 ? 1 : CGROUP_CONTROLLERS); c++)
+		make_part(ret, (enum cgroup_controller)c, slot);
+	set_limits(ret, spec);
+}
+
+void cgroup_join(struct cgroup *cg, pid_t pid)
+{
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_part *part = &cg->parts[c];
+		int r = part->fd < 0 ? 0 : write_number(part->fd, "cgroup.procs", (uint64_t)pid);
+
+		if (r == 0)
+			continue;
+		/* A group that the sandbox is not in limits nothing: say so for all it was for. */
+		for (int k = cg->v2 ? 0 : c; k <= (cg->v2 ? CGROUP_CONTROLLERS - 1 : c); k++)
+			cg->parts[k].problem = -r;
+	}
+}
+
+/* ---- reading ---- */
+
+static bool read_text(int dirfd, const char *file, char *ret, size_t size)
+{
+	auto_close int fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, ret, size - 1);
+
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The number behind "key " in a file of such lines, or 0. */
+static uint64_t read_key(int dirfd, const char *file, const char *key)
+{
+	char text[1024], *at;
+
+	if (!read_text(dirfd, file, text, sizeof(text)))
+		return 0;
+	at = strstr(text, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static uint64_t read_number(int dirfd, const char *file)
+{
+	char text[64];
+
+	return read_text(dirfd, file, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
+}
+
+void cgroup_usage(const struct cgroup *cg, struct sbx_place_usage *ret)
+{
+	int fd = cg->parts[CGROUP_MEMORY].fd;
+
+	if (fd < 0 || cg->parts[CGROUP_MEMORY].problem != 0)
+		return;
+	ret->peak_memory_bytes = read_number(fd, cg->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+	ret->oom_kills = read_key(fd, cg->v2 ? "memory.events" : "memory.oom_control", "oom_kill ");
+}
+
+void cgroup_reset_peak(const struct cgroup *cg)
+{
+	int fd = cg->parts[CGROUP_MEMORY].fd;
+
+	if (fd >= 0 && !cg->v2)
+		sbx_write_control(fd, "memory.max_usage_in_bytes", "0");
+}
+
+static void report_part(const struct cgroup *cg, enum cgroup_controller c, const char *name,
+			const char *detail, struct sbx_report *report)
+{
+	int problem = cg->parts[c].problem;
+
+	if (problem == 0)
+		sbx_report_add(report, name, SBX_ENFORCED, "%s (cgroup %s)", detail,
+			       cg->v2 ? "v2" : "v1");
+	else if (problem == ENOENT)
+		sbx_report_add(report, name, SBX_MISSING, "this machine has no %s cgroup",
+			       controller_names[c]);
+	else
+		sbx_report_add(report, name, SBX_MISSING,
+			       "%s cgroup: %s; run as root, or in a scope of your own "
+			       "(systemd-run --user --scope -p Delegate=yes)",
+			       controller_names[c], strerror(problem));
+}
+
+void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec, struct sbx_report *report)
+{
+	const uint64_t *limits = spec->limits;
+	char text[96];
+
+	snprintf(text, sizeof(text), "%llu bytes%s",
+		 (unsigned long long)limits[SBX_LIMIT_MEMORY_BYTES],
+		 cg->swap_limited ? ", no swap" : "");
+	report_part(cg, CGROUP_MEMORY, "memory limit", text, report);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)limits[SBX_LIMIT_PROCESSES]);
+	report_part(cg, CGROUP_PIDS, "process limit", text, report);
+	snprintf(text, sizeof(text), "%.2f CPUs", (double)limits[SBX_LIMIT_CPU_MILLI] / 1000);
+	report_part(cg, CGROUP_CPU, "cpu limit", text, report);
+}
+
+/* ---- removing ---- */
+
+/* The kernel may still hold the last process for a moment after it was reaped. */
+static void remove_folder(const char *path)
+{
+	uint64_t deadline = sbx_deadline_ns(2000);
+
+	while (rmdir(path) < 0 && errno == EBUSY && sbx_now_ns() < deadline)
+		usleep(200);
+}
+
+void cgroup_remove(struct cgroup *cg)
+{
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_part *part = &cg->parts[c];
+
+		if (part->fd < 0)
+			continue;
+		close(part->fd);
+		remove_folder(part->path);
+		free(part->path);
+		part->fd = -1;
+		part->path = NULL;
+	}
+}
+
+void cgroup_sweep(unsigned int slot)
+{
+	bool v2 = is_v2();
+	char folder[PATH_MAX], path[PATH_MAX + 16];
+
+	for (int c = 0; c < (v2 ? 1 : CGROUP_CONTROLLERS); c++) {
+		for (int n = 0; candidate(v2, (enum cgroup_controller)c, n, folder, sizeof(folder)); n++) {
+			snprintf(path, sizeof(path), "%s/%u", folder, slot);
+			rmdir(path);
+		}
+	}
+}

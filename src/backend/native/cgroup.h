@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control group of one sandbox: memory, pids and cpu, in whatever layout the machine has.
+ *
+ * v2: one folder `llm-sandbox/SLOT` in the hierarchy's root (root) or beside our own group
+ * (delegated). v1 and hybrid: one folder per controller, below our own group there, so that
+ * limits which hold for us hold for the sandbox too. What could not be had is told per
+ * controller and is no error.
+ */
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/spec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CONTROLLERS };
+
+struct cgroup_part {
+	int fd;	    /* the sandbox's folder, or -1 */
+	char *path; /* of it, owned */
+	int problem; /* errno why there is none, or 0 */
+};
+
+struct cgroup {
+	bool v2; /* then all controllers are in part[CGROUP_MEMORY] */
+	bool swap_limited;
+	struct cgroup_part parts[CGROUP_CONTROLLERS];
+};
+
+/* "v2", "v1", "hybrid" or "none". */
+const char *cgroup_layout(void);
+
+/* Make the folders and set the limits of spec. Never fails: see parts[].problem. */
+void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *spec);
+
+/* Move a process (and what it will fork) in. */
+void cgroup_join(struct cgroup *cg, pid_t pid);
+
+void cgroup_usage(const struct cgroup *cg, struct sbx_place_usage *ret);
+void cgroup_reset_peak(const struct cgroup *cg);
+void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec,
+		   struct sbx_report *report);
+
+/* Remove the folders; no process is in them any more. */
+void cgroup_remove(struct cgroup *cg);
+
+/* Remove the empty folders of a slot whose owner is gone. */
+void cgroup_sweep(unsigned int slot);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/native/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <linux/mount.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct child {
+	const struct child_orders *orders;
+	int taken[SBX_MOUNTS_MAX];
+};
+
+static int result(long r)
+{
+	return r < 0 ? -errno : 0;
+}
+
+/* ---- steps ---- */
+
+static int child_take(struct child *c, const struct step *s)
+{
+	int fd = c->orders->mount_fds[s->number];
+
+	if (fd < 0)
+		fd = (int)syscall(SYS_open_tree, AT_FDCWD, s->source,
+				  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	c->taken[s->number] = fd;
+	return result(fd);
+}
+
+static int child_set_flags(int dirfd, const char *path, unsigned int at_flags, uint64_t flags)
+{
+	struct mount_attr attr = {.attr_set = flags};
+
+	return result(syscall(SYS_mount_setattr, dirfd, path, at_flags, &attr, sizeof(attr)));
+}
+
+static int child_attach(struct child *c, const struct step *s)
+{
+	int fd = c->taken[s->number];
+	int r = child_set_flags(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, s->flags);
+
+	if (r == 0)
+		r = result(syscall(SYS_move_mount, fd, "", AT_FDCWD, s->target,
+				   MOVE_MOUNT_F_EMPTY_PATH));
+	close(fd);
+	return r;
+}
+
+static int child_folder(const struct step *s)
+{
+	if (mkdir(s->target, s->mode) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	/* mkdir() heeds the umask. */
+	if (s->mode != 0755 && chmod(s->target, s->mode) < 0)
+		return -errno;
+	if ((s->uid != 0 || s->gid != 0) && chown(s->target, s->uid, s->gid) < 0)
+		return -errno;
+	return 0;
+}
+
+static int child_file(const struct step *s)
+{
+	int fd = open(s->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, s->mode);
+	size_t len = strlen(s->text);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = len > 0 && write(fd, s->text, len) != (ssize_t)len ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static int child_loopback(void)
+{
+	struct ifreq request = {.ifr_name = "lo"};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	r = result(ioctl(fd, SIOCSIFFLAGS, &request));
+	close(fd);
+	return r;
+}
+
+/* pivot_root(".", ".") stacks the old root on the new one, from where it is let go (pivot_root(2)). */
+static int child_pivot(const struct step *s)
+{
+	if (chdir(s->target) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+	    umount2(".", MNT_DETACH) < 0)
+		return -errno;
+	return result(chdir("/"));
+}
+
+static int child_step(struct child *c, const struct step *s)
+{
+	const unsigned long kernel_fs = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+	switch (s->kind) {
+	case STEP_PRIVATE:
+		return result(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	case STEP_TAKE:
+		return child_take(c, s);
+	case STEP_TMPFS:
+		return result(mount("tmpfs", s->target, "tmpfs", MS_NOSUID | MS_NODEV, s->text));
+	case STEP_FOLDER:
+		return child_folder(s);
+	case STEP_FILE:
+		return child_file(s);
+	case STEP_LINK:
+		return result(symlink(s->source, s->target));
+	case STEP_BIND:
+		return result(mount(s->source, s->target, NULL, MS_BIND | MS_REC, NULL));
+	case STEP_ATTACH:
+		return child_attach(c, s);
+	case STEP_SEAL:
+		return child_set_flags(AT_FDCWD, s->target, AT_RECURSIVE, s->flags);
+	case STEP_PROC:
+		return result(mount("proc", s->target, "proc", kernel_fs, s->text));
+	case STEP_DEVPTS:
+		return result(mount("devpts", s->target, "devpts", MS_NOSUID | MS_NOEXEC, s->text));
+	case STEP_HOSTNAME:
+		return result(sethostname(s->text, strlen(s->text)));
+	case STEP_LOOPBACK:
+		return child_loopback();
+	case STEP_PIVOT:
+		return child_pivot(s);
+	case STEP_KIND_COUNT:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* ---- before and after the plan ---- */
+
+/* Wait until the parent has mapped our ids; it closes its end when it could not. */
+static void child_wait_for_ids(const struct child_orders *o)
+{
+	char byte;
+
+	while (read(o->go_fd, &byte, 1) != 1) {
+		if (errno != EINTR)
+			_exit(1);
+	}
+}
+
+/* Take id 0 of the new namespace; the ids we came with are not mapped in it. */
+static int child_become_root(const struct child_orders *o)
+{
+	if (!o->become_root)
+		return 0;
+	if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
+	    syscall(SYS_setresuid, 0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Signals as a new program expects them, whatever the parent has set. */
+static void child_reset_signals(void)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		sigaction(signo, &standard, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* 0, 1, 2: the sandbox's /dev/null; 3: the stream; 4: the lock; all else ends with the exec. */
+static int child_place_fds(const struct child_orders *o)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0)
+		return -errno;
+	if (syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	for (int fd = 0; fd < 3; fd++) {
+		if (dup2(null, fd) < 0)
+			return -errno;
+	}
+	if (dup2(o->stream_fd, 3) < 0 || dup2(o->lock_fd, 4) < 0)
+		return -errno;
+	return 0;
+}
+
+static int child_exec(const struct child_orders *o)
+{
+	char *const argv[] = {(char *)"llm-sandbox-agent", NULL};
+	char *const env[] = {NULL};
+	int r = child_place_fds(o);
+
+	if (r < 0)
+		return r;
+	syscall(SYS_execveat, o->agent_fd, "", argv, env, AT_EMPTY_PATH);
+	return -errno;
+}
+
+_Noreturn static void child_fail(const struct child_orders *o, size_t step, int r)
+{
+	struct child_failure failure = {.step = (uint32_t)step, .sys_errno = -r};
+
+	if (write(o->status_fd, &failure, sizeof(failure)) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+_Noreturn void child_main(const struct child_orders *o)
+{
+	struct child c = {.orders = o};
+	int r;
+
+	child_reset_signals();
+	umask(022);
+	child_wait_for_ids(o);
+	r = child_become_root(o);
+	for (size_t i = 0; i < o->plan->count && r == 0; i++) {
+		r = child_step(&c, &o->plan->steps[i]);
+		if (r < 0)
+			child_fail(o, i, r);
+	}
+	if (r == 0)
+		r = child_exec(o);
+	child_fail(o, o->plan->count, r);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The native backend: Linux namespaces, made and joined by the child that becomes the agent. */
+#include "backend/native/agent_image.h"
+#include "backend/native/cgroup.h"
+#include "backend/native/child.h"
+#include "backend/native/idmap.h"
+#include "backend/native/ids.h"
+#include "backend/native/plan.h"
+#include "backend/native/slot.h"
+#include "backend/native/trouble.h"
+#include "backend/ops.h"
+#include "base/auto.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* What clone3 makes new for a sandbox, with the names that the plan and the report show. */
+static const struct {
+	uint64_t flag;
+	const char *name;
+} namespaces[] = {
+	{CLONE_NEWUSER, "user"}, {CLONE_NEWNS, "mount"}, {CLONE_NEWPID, "pid"},
+	{CLONE_NEWNET, "network"}, {CLONE_NEWIPC, "ipc"}, {CLONE_NEWUTS, "uts"},
+	{CLONE_NEWCGROUP, "cgroup"},
+};
+
+struct native_place {
+	struct sbx_place base;
+	struct slot slot;
+	struct ids ids;
+	struct cgroup cgroup;
+	struct plan *plan;
+	int pidfd;
+	int status_fd; /* the child's struct child_failure, or its end */
+	char *workdir;
+	uint32_t uid, gid;
+	uint64_t limits[SBX_LIMIT_COUNT];
+	bool unmapped_mounts; /* a mount whose owner cannot be shown as the sandbox's user */
+};
+
+static struct native_place *native(const struct sbx_place *place)
+{
+	return (struct native_place *)place;
+}
+
+/* ---- descriptors ---- */
+
+/* All that the child needs, above the numbers that it gives new meanings. */
+struct wiring {
+	int stream[2], go[2], status[2]; /* [0] stays here, [1] goes to the child */
+	int agent_fd;
+	int mount_fds[SBX_MOUNTS_MAX];
+};
+
+static void wiring_init(struct wiring *w)
+{
+	*w = (struct wiring){{-1, -1}, {-1, -1}, {-1, -1}, -1, {0}};
+	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
+		w->mount_fds[i] = -1;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void wiring_done(struct wiring *w)
+{
+	for (int i = 0; i < 2; i++) {
+		close_fd(&w->stream[i]);
+		close_fd(&w->go[i]);
+		close_fd(&w->status[i]);
+	}
+	close_fd(&w->agent_fd);
+	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
+		close_fd(&w->mount_fds[i]);
+}
+
+/* Move to 10 or above; the child's 0 to 4 are spoken for. */
+static int raise_fd(int *fd)
+{
+	int high;
+
+	if (*fd >= 10)
+		return 0;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
+	if (high < 0)
+		return -errno;
+	close(*fd);
+	*fd = high;
+	return 0;
+}
+
+static int raise_all(struct wiring *w, struct slot *slot)
+{
+	int *fds[] = {&w->stream[1], &w->go[1], &w->status[1], &w->agent_fd, &slot->lock_fd};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]) && r == 0; i++)
+		r = raise_fd(fds[i]);
+	for (int i = 0; i < SBX_MOUNTS_MAX && r == 0; i++)
+		r = w->mount_fds[i] < 0 ? 0 : raise_fd(&w->mount_fds[i]);
+	return r;
+}
+
+static int wire_up(struct wiring *w, struct slot *slot, struct sbx_error *err)
+{
+	int go[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, w->stream) < 0 ||
+	    pipe2(w->status, O_CLOEXEC) < 0 || pipe2(go, O_CLOEXEC) < 0)
+		return sbx_fail_errno(err, errno, "cannot make the sandbox's stream");
+	w->go[0] = go[1]; /* we write, the child reads */
+	w->go[1] = go[0];
+	r = agent_image_open(&w->agent_fd, err);
+	if (r < 0)
+		return r;
+	r = raise_all(w, slot);
+	if (r < 0)
+		return sbx_fail_errno(err, -r, "cannot arrange the sandbox's descriptors");
+	return 0;
+}
+
+static void map_mounts(struct native_place *p, const struct sbx_spec *spec, struct wiring *w)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		if (spec->mounts[i].as_is)
+			continue;
+		if (p->ids.mode == IDS_RANGE)
+			w->mount_fds[i] = idmap_take(&spec->mounts[i], &p->ids, spec);
+		if (p->ids.mode == IDS_RANGE && w->mount_fds[i] < 0)
+			p->unmapped_mounts = true;
+	}
+}
+
+/* ---- the child ---- */
+
+static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, struct sbx_error *err)
+{
+	struct child_orders orders = {
+		.plan = p->plan,
+		.mount_fds = w->mount_fds,
+		.stream_fd = w->stream[1],
+		.lock_fd = p->slot.lock_fd,
+		.agent_fd = w->agent_fd,
+		.go_fd = w->go[1],
+		.status_fd = w->status[1],
+		.become_root = p->ids.mode != IDS_SINGLE,
+	};
+	struct clone_args args = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&p->pidfd};
+	long pid;
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+		args.flags |= namespaces[i].flag;
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return trouble_clone(errno, err);
+	if (pid == 0) {
+		/* The child must see the end of file when we are gone: our ends are not its own. */
+		close(w->go[0]);
+		close(w->stream[0]);
+		child_main(&orders);
+	}
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+/* Ids first, because the child waits for them; it mounts while we make its cgroup. */
+static int finish_child(struct native_place *p, const struct sbx_spec *spec, struct wiring *w,
+			pid_t pid, struct sbx_error *err)
+{
+	int r = ids_map(&p->ids, spec, pid, err);
+
+	if (r < 0)
+		return r;
+	if (write(w->go[0], "g", 1) != 1)
+		return sbx_fail_errno(err, errno, "cannot start the sandbox");
+	cgroup_make(&p->cgroup, p->slot.number, spec);
+	cgroup_join(&p->cgroup, pid);
+	return 0;
+}
+
+/* ---- ops ---- */
+
+static struct native_place *place_new(const struct sbx_spec *spec)
+{
+	struct native_place *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->base = (struct sbx_place){.backend = &sbx_backend_native, .stream_fd = -1};
+	p->slot = (struct slot)SLOT_NONE;
+	p->pidfd = p->status_fd = -1;
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		p->cgroup.parts[i].fd = -1;
+	p->uid = spec->uid;
+	p->gid = spec->gid;
+	memcpy(p->limits, spec->limits, sizeof(p->limits));
+	p->workdir = strdup(spec->workdir);
+	if (p->workdir != NULL)
+		return p;
+	free(p);
+	return NULL;
+}
+
+static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
+{
+	struct native_place *p = place_new(spec);
+	struct wiring w;
+	pid_t pid = -1;
+	int r;
+
+	if (p == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a sandbox");
+	wiring_init(&w);
+	r = slot_take(&p->slot, cgroup_sweep, err);
+	if (r == 0) {
+		ids_find(spec, p->slot.number, &p->ids);
+		r = plan_make(spec, &p->plan, err);
+	}
+	if (r == 0)
+		map_mounts(p, spec, &w);
+	if (r == 0)
+		r = wire_up(&w, &p->slot, err);
+	if (r == 0)
+		r = start_child(p, &w, &pid, err);
+	if (r == 0)
+		r = finish_child(p, spec, &w, pid, err);
+	if (r == 0) {
+		p->base.stream_fd = take_fd(w.stream[0]);
+		p->status_fd = take_fd(w.status[0]);
+	}
+	wiring_done(&w);
+	if (r < 0) {
+		sbx_place_close(&p->base);
+		return r;
+	}
+	*ret = &p->base;
+	return 0;
+}
+
+/* What programs get as rlimits whatever the cgroup does; the value comes from the limit, or is
+ * the number beside it. */
+static const struct {
+	uint32_t resource;
+	int limit; /* enum sbx_limit, or -1 */
+	uint64_t value;
+} rlimits[] = {
+	{RLIMIT_CORE, -1, 0},
+	{RLIMIT_NOFILE, SBX_LIMIT_OPEN_FILES, 0},
+	{RLIMIT_NPROC, SBX_LIMIT_PROCESSES, 0},
+	{RLIMIT_FSIZE, SBX_LIMIT_DISK_BYTES, 0},
+	{RLIMIT_MEMLOCK, -1, 64 << 10},
+	{RLIMIT_STACK, -1, 8 << 20},
+	{RLIMIT_MSGQUEUE, -1, 64 << 10},
+};
+
+static void set_rlimits(const struct native_place *p, struct wire_setup *ret)
+{
+	for (size_t i = 0; i < sizeof(rlimits) / sizeof(rlimits[0]); i++) {
+		/* In the single-id case processes are counted over all that our user runs. */
+		if (rlimits[i].resource == RLIMIT_NPROC && p->ids.mode == IDS_SINGLE &&
+		    p->cgroup.parts[CGROUP_PIDS].problem == 0)
+			continue;
+		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
+			.resource = rlimits[i].resource,
+			.value = rlimits[i].limit < 0 ? rlimits[i].value : p->limits[rlimits[i].limit],
+		};
+	}
+}
+
+static int native_setup(const struct sbx_place *place, struct wire_setup *ret,
+			struct sbx_error *err)
+{
+	const struct native_place *p = native(place);
+
+	*ret = (struct wire_setup){
+		.fences = (1u << WIRE_FENCE_COUNT) - 1,
+		.uid = p->uid,
+		.gid = p->gid,
+		.workdir = strdup(p->workdir),
+	};
+	for (size_t i = 0; i < p->plan->writable_count; i++)
+		ret->writable[ret->writable_count++] = strdup(p->plan->writable[i]);
+	set_rlimits(p, ret);
+	if (ret->workdir == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
+	for (size_t i = 0; i < ret->writable_count; i++) {
+		if (ret->writable[i] == NULL)
+			return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
+	}
+	return 0;
+}
+
+static int native_failure(struct sbx_place *place, struct sbx_error *err)
+{
+	struct native_place *p = native(place);
+	struct child_failure failure;
+	struct pollfd fd = {.fd = p->status_fd, .events = POLLIN};
+
+	if (poll(&fd, 1, 1000) <= 0 ||
+	    sbx_read_full(p->status_fd, &failure, sizeof(failure)) != sizeof(failure))
+		return 0;
+	return trouble_step(p->plan, failure.step, failure.sys_errno, err);
+}
+
+static void native_usage(struct sbx_place *place, struct sbx_place_usage *ret)
+{
+	cgroup_usage(&native(place)->cgroup, ret);
+}
+
+static void native_usage_reset(struct sbx_place *place)
+{
+	cgroup_reset_peak(&native(place)->cgroup);
+}
+
+static void native_report(const struct sbx_place *place, struct sbx_report *report)
+{
+	const struct native_place *p = native(place);
+	struct sbx_spec spec = {0};
+	char ids[128];
+
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s namespace", namespaces[i].name);
+		sbx_report_add(report, name, SBX_ENFORCED, "a new one");
+	}
+	ids_describe(&p->ids, ids, sizeof(ids));
+	sbx_report_add(report, "host ids", p->ids.mode == IDS_SINGLE ? SBX_MISSING : SBX_ENFORCED,
+		       "%s", ids);
+	sbx_report_add(report, "root file system", SBX_ENFORCED,
+		       "read-only, the host's /usr and a made-up /etc");
+	sbx_report_add(report, "proc", SBX_ENFORCED, "fresh, masked, other users' processes hidden");
+	sbx_report_add(report, "devices", SBX_ENFORCED, "null zero full random urandom tty, own pts");
+	sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
+	sbx_report_add(report, "disk limit", SBX_ENFORCED, "%llu bytes in memory",
+		       (unsigned long long)p->limits[SBX_LIMIT_DISK_BYTES]);
+	if (p->unmapped_mounts)
+		sbx_report_add(report, "mount owners", SBX_MISSING,
+			       "a mount's file system cannot map ids; its files keep their owners");
+	memcpy(spec.limits, p->limits, sizeof(spec.limits));
+	cgroup_report(&p->cgroup, &spec, report);
+}
+
+static void native_kill(struct sbx_place *place)
+{
+	syscall(SYS_pidfd_send_signal, native(place)->pidfd, SIGKILL, NULL, 0);
+}
+
+/* The kernel ends a pid namespace's processes before its init can be waited for. */
+static void wait_for_end(int pidfd)
+{
+	siginfo_t info;
+
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+		;
+}
+
+static void native_close(struct sbx_place *place)
+{
+	struct native_place *p = native(place);
+
+	if (p->pidfd >= 0) {
+		native_kill(place);
+		wait_for_end(p->pidfd);
+	}
+	cgroup_remove(&p->cgroup);
+	slot_give(&p->slot);
+	close_fd(&p->base.stream_fd);
+	close_fd(&p->status_fd);
+	close_fd(&p->pidfd);
+	plan_free(p->plan);
+	free(p->workdir);
+	free(p);
+}
+
+static void print_limits(const struct sbx_spec *spec, struct sbx_buf *out)
+{
+	for (int i = 0; i < SBX_LIMIT_COUNT; i++)
+		sbx_buf_printf(out, "limit %s %llu\n", sbx_limit_describe((enum sbx_limit)i)->name,
+			       (unsigned long long)spec->limits[i]);
+}
+
+static int native_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
+			     struct sbx_error *err)
+{
+	struct plan *plan;
+	struct ids ids;
+	char text[128];
+	int r = plan_make(spec, &plan, err);
+
+	if (r < 0)
+		return r;
+	sbx_buf_puts(out, "namespaces");
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+		sbx_buf_printf(out, " %s", namespaces[i].name);
+	ids_find(spec, 0, &ids);
+	ids_describe(&ids, text, sizeof(text));
+	sbx_buf_printf(out, "\nids %s\ncgroup %s\n", text, cgroup_layout());
+	print_limits(spec, out);
+	plan_print(plan, out);
+	sbx_buf_printf(out, "agent as pid 1; programs as %u:%u in %s\n", spec->uid, spec->gid,
+		       spec->workdir);
+	sbx_buf_puts(out, "fences seccomp landlock capabilities no-new-privileges user rlimits\n");
+	plan_free(plan);
+	return 0;
+}
+
+const struct sbx_backend sbx_backend_native = {
+	.name = "native",
+	.print_plan = native_print_plan,
+	.open = native_open,
+	.setup = native_setup,
+	.failure = native_failure,
+	.usage = native_usage,
+	.usage_reset = native_usage_reset,
+	.report = native_report,
+	.kill = native_kill,
+	.close = native_close,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/native/trouble.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* The number in a sysctl's file, or fallback when there is none. */
+static long read_sysctl(const char *path, long fallback)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return fallback;
+	text[n] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+/* A setting that forbids user namespaces when it has this value. */
+static const struct {
+	const char *path, *name;
+	long forbids;
+	const char *cure;
+} settings[] = {
+	{"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0,
+	 "sysctl -w user.max_user_namespaces=15000"},
+	{"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0,
+	 "sysctl -w kernel.unprivileged_userns_clone=1"},
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+	 "kernel.apparmor_restrict_unprivileged_userns", 1,
+	 "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+};
+
+/* The setting that is the reason, named in err; 0 when none is. */
+static int blame_setting(struct sbx_error *err)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		if (read_sysctl(settings[i].path, -1) != settings[i].forbids)
+			continue;
+		if (i > 0 && geteuid() == 0)
+			continue;
+		return sbx_fail(err, SBX_E_DENIED,
+				"user namespaces are forbidden: %s is %ld; an administrator allows them "
+				"with: %s",
+				settings[i].name, settings[i].forbids, settings[i].cure);
+	}
+	return 0;
+}
+
+int trouble_clone(int sys_errno, struct sbx_error *err)
+{
+	int r = blame_setting(err);
+
+	if (r < 0)
+		return r;
+	if (sys_errno == EPERM)
+		return sbx_fail(err, SBX_E_DENIED,
+				"user namespaces are forbidden here, by a security module or by the "
+				"container that this runs in; allow clone3 with CLONE_NEWUSER there");
+	if (sys_errno == ENOSPC || sys_errno == EUSERS)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"no more namespaces: a limit of /proc/sys/user (max_*_namespaces) is "
+				"reached; raise it or close sandboxes");
+	if (sys_errno == ENOSYS || sys_errno == EINVAL)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"this kernel lacks clone3 or one of the namespaces; Linux 5.12 or later "
+				"is needed");
+	return sbx_fail_errno(err, sys_errno, "cannot make the sandbox's namespaces");
+}
+
+int trouble_step(const struct plan *plan, uint32_t step, int sys_errno, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf what = SBX_BUF_INIT(4096);
+	bool denied = sys_errno == EPERM || sys_errno == EACCES;
+
+	if (step >= plan->count)
+		return sbx_fail_errno(err, sys_errno, "cannot start the sandbox's agent");
+	if (denied && blame_setting(err) < 0)
+		return -(int)err->code;
+	if (denied && plan->steps[step].kind == STEP_PROC)
+		return sbx_fail(err, SBX_E_DENIED,
+				"cannot mount a fresh /proc in the sandbox: parts of the host's /proc are "
+				"covered, as in many containers; give the container an unmasked /proc "
+				"(for Docker: --security-opt systempaths=unconfined)");
+	plan_describe(&plan->steps[step], &what);
+	return sbx_fail_errno(err, sys_errno, "cannot make the sandbox (step %u, %.200s)", step + 1,
+			      what.failed ? "" : what.data);
+}

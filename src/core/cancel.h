@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of struct sbx_cancel: an eventfd that wakes poll(), and what was asked for. */
+#pragma once
+
+#include <llmsandbox/session.h>
+
+#include <stdatomic.h>
+
+struct sbx_cancel {
+	int eventfd;
+	atomic_uint interrupts; /* how many were asked for; a call acts on those of its time */
+	atomic_bool killed;
+};

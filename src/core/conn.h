@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's end of the stream to an agent: frames out through a bounded queue, frames in
+ * through one buffer. Never blocks. All that comes in is hostile: a
+ * malformed frame is an error, after which the connection must not be used any more.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "wire/frame.h"
+#include "wire/message.h"
+
+#include <poll.h>
+#include <stdbool.h>
+
+struct sbx_conn {
+	int fd; /* not owned */
+	struct sbx_buf in;
+	size_t in_at; /* parsed up to here */
+	struct sbx_buf out;
+	size_t out_at; /* written up to here */
+	bool eof;
+};
+
+void sbx_conn_init(struct sbx_conn *c, int fd);
+void sbx_conn_done(struct sbx_conn *c);
+
+/* Queue one message; what is larger than a frame goes in several (SETUP and EXEC only). */
+int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, const void *payload,
+		   size_t len, struct sbx_error *err);
+
+/* Write what the stream takes now. A stream whose end is gone sets eof. */
+int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
+bool sbx_conn_has_output(const struct sbx_conn *c);
+
+/* Read what there is now, once; the end sets eof. Frames parsed before are invalid after it. */
+int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err);
+
+/* The next whole frame: 1, or 0 when there is none yet, or an error. */
+int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *err);
+
+/* What to poll the stream for. */
+struct pollfd sbx_conn_poll(const struct sbx_conn *c);

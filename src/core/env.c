@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/env.h"
+
+#include "base/auto.h"
+#include "base/strv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct env {
+	char **list; /* room for SBX_ENV_MAX entries and the NULL */
+	size_t count;
+};
+
+/* Add or replace; takes assignment, which the caller made with malloc(). 0 or -code. */
+static int set(struct env *env, char *assignment, struct sbx_error *err)
+{
+	const char *equals = assignment ? strchr(assignment, '=') : NULL;
+	size_t len, i = 0;
+
+	if (assignment == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
+	if (equals == NULL || equals == assignment) {
+		sbx_fail(err, SBX_E_INVALID, "'%.64s' is no variable; write NAME=value", assignment);
+		free(assignment);
+		return -SBX_E_INVALID;
+	}
+	len = (size_t)(equals - assignment) + 1;
+	while (i < env->count && strncmp(env->list[i], assignment, len) != 0)
+		i++;
+	if (i == SBX_ENV_MAX) {
+		free(assignment);
+		return sbx_fail(err, SBX_E_LIMIT, "more than %d environment variables", SBX_ENV_MAX);
+	}
+	if (i == env->count)
+		env->count++;
+	free(env->list[i]);
+	env->list[i] = assignment;
+	return 0;
+}
+
+static int set_pair(struct env *env, const char *name, const char *value, struct sbx_error *err)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		text = NULL;
+	return set(env, text, err);
+}
+
+static int set_list(struct env *env, const char *const *list, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; list != NULL && list[i] != NULL && r == 0; i++)
+		r = set(env, strdup(list[i]), err);
+	return r;
+}
+
+static int set_standard(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+{
+	const char *const pairs[][2] = {
+		{"PATH", SBX_LANG_PATH}, {"HOME", from->home},	 {"TMPDIR", from->tmp},
+		{"USER", "sandbox"},	 {"LOGNAME", "sandbox"}, {"LANG", "C.UTF-8"},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && r == 0; i++)
+		r = set_pair(env, pairs[i][0], pairs[i][1], err);
+	return r;
+}
+
+static int set_language(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+{
+	auto_strv char **list = NULL;
+
+	if (from->lang == NULL || from->lang->env == NULL)
+		return 0;
+	list = sbx_lang_expand(from->lang->env, from->values, NULL);
+	if (list == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
+	return set_list(env, (const char *const *)list, err);
+}
+
+int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_error *err)
+{
+	auto_strv char **list = calloc(SBX_ENV_MAX + 1, sizeof(*list));
+	struct env env = {.list = list};
+	int r;
+
+	if (list == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
+	r = set_standard(&env, from, err);
+	if (r == 0)
+		r = set_language(&env, from, err);
+	if (r == 0)
+		r = set_list(&env, (const char *const *)from->spec->env, err);
+	if (r == 0)
+		r = set_list(&env, from->extra, err);
+	if (r == 0)
+		*ret = take_ptr(list);
+	return r;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One conversation with the agent: files put, programs run one after the other, their output
+ * kept and handed to callbacks, credit, limits that the host watches, and cancelling.
+ *
+ *	struct sbx_exchange x = {.conn = …, .place = …, .io = …, .next_channel = …};
+ *	sbx_exchange_init(&x, spec);
+ *	sbx_exchange_put(&x, "/sandbox/main.py", code, len, &err);
+ *	sbx_exchange_exec(&x, &exec, &exit, &err);
+ *	...
+ *	sbx_exchange_done(&x);
+ *
+ * The stream ending is no error but x.lost: what happened to the sandbox belongs in the result.
+ */
+#pragma once
+
+#include "backend/backend.h"
+#include "core/capture.h"
+#include "core/conn.h"
+
+#include <llmsandbox/session.h>
+
+/* A PUT under way. */
+struct sbx_transfer {
+	uint32_t channel; /* 0: none */
+	const char *data;
+	size_t len, at;
+	size_t credit;
+};
+
+/* A program under way. */
+struct sbx_process {
+	uint32_t channel; /* 0: none */
+	bool exited;
+	struct wire_exit exit;
+	size_t stdin_at, stdin_credit;
+	bool stdin_open;
+	size_t consumed[2]; /* output taken and not yet granted again */
+};
+
+struct sbx_exchange {
+	struct sbx_conn *conn;
+	struct sbx_place *place;
+	const struct sbx_io *io;
+	uint32_t *next_channel; /* of the session */
+	struct sbx_capture capture[2];
+	struct sbx_transfer put;
+	struct sbx_process process;
+	struct sbx_error put_error; /* the agent's refusal of a file, not told yet */
+	uint64_t oom_kills;	 /* when it began */
+	unsigned int interrupts; /* of io->cancel, acted on so far */
+	bool cancelled;		 /* io->cancel asked to kill */
+	bool out_of_memory;	 /* the memory limit killed something */
+	bool overdue;		 /* the agent did not stop the program in time; we killed it all */
+	bool lost;		 /* the stream ended */
+};
+
+void sbx_exchange_init(struct sbx_exchange *x, const struct sbx_spec *spec);
+void sbx_exchange_done(struct sbx_exchange *x);
+
+/* Put a file; the agent's refusal may arrive as the error of the next call. */
+int sbx_exchange_put(struct sbx_exchange *x, const char *path, const void *data, size_t len,
+		     struct sbx_error *err);
+
+/* Run a program to its end. On success either *ret is set or x->lost is. */
+int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
+		      struct sbx_error *err);
+
+/* Wait for the frame of this type on channel 0, for at most timeout_ms (used at the start). */
+int sbx_exchange_expect(struct sbx_conn *conn, enum wire_type type, uint64_t timeout_ms,
+			struct wire_frame *ret, struct sbx_error *err);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* One run in a session: the steps of a language, and what they came to. */
+#include <llmsandbox/session.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "core/env.h"
+#include "core/exchange.h"
+#include "core/result.h"
+#include "core/session.h"
+#include "core/toolchain.h"
+#include "lang/lang.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CODE_MAX (64u << 20)
+
+/* Everything that one call of run or exec works with. */
+struct operation {
+	struct sbx_session *s;
+	const struct sbx_io *io;
+	struct sbx_exchange x;
+	struct sbx_result *result;
+	uint64_t deadline_ns; /* of all its steps together */
+	struct wire_exit exit;
+	/* of a run: */
+	const struct sbx_lang *lang;
+	struct sbx_lang_source source;
+	struct sbx_lang_values values;
+	char *src, *build;
+};
+
+/* ---- begin and end ---- */
+
+static int begin(struct operation *op, struct sbx_error *err)
+{
+	struct sbx_session *s = op->s;
+	uint64_t start = sbx_now_ns();
+	uint64_t wall_ms = op->io->timeout_ms ? op->io->timeout_ms : s->spec->limits[SBX_LIMIT_WALL_MS];
+
+	op->result = calloc(1, sizeof(*op->result));
+	if (op->result == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	pthread_mutex_lock(&s->lock);
+	op->result->timings.queue = sbx_now_ns() - start;
+	op->result->timings.create = s->create_ns;
+	s->create_ns = 0;
+	op->deadline_ns = sbx_deadline_ns(wall_ms);
+	op->x = (struct sbx_exchange){
+		.conn = &s->conn,
+		.place = s->place,
+		.io = op->io,
+		.next_channel = &s->next_channel,
+	};
+	if (s->broken)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"the sandbox of this session is gone; open a new session");
+	if (s->runs++ > 0)
+		sbx_place_usage_reset(s->place);
+	sbx_exchange_init(&op->x, s->spec);
+	return 0;
+}
+
+/* Hand the result over, or free it; the session is ready for the next operation. */
+static int finish(struct operation *op, int r, struct sbx_result **ret, struct sbx_error *err)
+{
+	uint64_t start = sbx_now_ns();
+
+	/* A refusal of the agent leaves the stream in step, a broken protocol does not. */
+	if (op->x.lost || (r < 0 && (err->code == SBX_E_PROTOCOL || op->x.process.channel != 0)))
+		op->s->broken = true;
+	if (r == 0)
+		r = sbx_result_finish(op->result, &op->x, &op->exit, &op->s->report, err);
+	pthread_mutex_unlock(&op->s->lock);
+
+	sbx_exchange_done(&op->x);
+	free(op->src);
+	free(op->build);
+	op->result->timings.collect = sbx_now_ns() - start;
+	if (r == 0)
+		*ret = take_ptr(op->result);
+	sbx_result_free(op->result);
+	return r;
+}
+
+/* ---- one program ---- */
+
+/* Milliseconds left of the run's time, at least 1. */
+static uint64_t remaining_ms(const struct operation *op)
+{
+	int ms = sbx_poll_ms(op->deadline_ns);
+
+	return ms > 0 ? (uint64_t)ms : 1;
+}
+
+static int exec_step(struct operation *op, char **argv, const char *cwd, bool with_stdin,
+		     struct sbx_error *err)
+{
+	const struct sbx_spec *spec = op->s->spec;
+	bool has_stdin = with_stdin && (op->io->use_stdin_fd || op->io->stdin_data != NULL);
+	bool streams = op->io->on_stdout != NULL || op->io->on_stderr != NULL;
+	size_t room[2] = {sbx_capture_room(&op->x.capture[0]), sbx_capture_room(&op->x.capture[1])};
+	auto_strv char **env = NULL;
+	struct sbx_env_sources sources = {
+		.home = op->s->setup.writable_count > 0 ? "/home/sandbox" : op->s->setup.workdir,
+		.tmp = sbx_session_scratch(op->s),
+		.lang = op->lang,
+		.values = &op->values,
+		.spec = spec,
+		.extra = op->io->env,
+	};
+	struct wire_exec exec = {
+		.flags = (has_stdin ? WIRE_EXEC_STDIN : 0u) | (streams ? WIRE_EXEC_FORWARD : 0u),
+		.wall_ms = remaining_ms(op),
+		.cpu_ms = spec->limits[SBX_LIMIT_CPU_MS],
+		.head_bytes = room[0] > room[1] ? room[0] : room[1],
+		.tail_bytes = spec->limits[SBX_LIMIT_TAIL_BYTES],
+		.cwd = (char *)cwd,
+		.argv = argv,
+	};
+	int r = sbx_env_build(&sources, &env, err);
+
+	if (r < 0)
+		return r;
+	exec.env = env;
+	r = sbx_exchange_exec(&op->x, &exec, &op->exit, err);
+	if (r == 0 && !op->x.lost)
+		sbx_result_add_cost(op->result, &op->exit);
+	return r;
+}
+
+static bool succeeded(const struct operation *op)
+{
+	return !op->x.lost && op->exit.reason == WIRE_EXITED && op->exit.status == 0;
+}
+
+/* ---- the steps of a language ---- */
+
+static int check_code(const struct sbx_run *run, struct sbx_error *err)
+{
+	if (run->code == NULL || run->code_len == 0)
+		return sbx_fail(err, SBX_E_INVALID, "there is no code to run: it is empty");
+	if (run->code_len > CODE_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "the code is larger than %u MiB", CODE_MAX >> 20);
+	if (memchr(run->code, '\0', run->code_len) != NULL)
+		return sbx_fail(err, SBX_E_INVALID, "the code has a NUL byte at offset %zu",
+				(size_t)((const char *)memchr(run->code, '\0', run->code_len) -
+					 (const char *)run->code));
+	if (run->file_name != NULL && !sbx_path_is_component(run->file_name))
+		return sbx_fail(err, SBX_E_INVALID, "'%.128s' is no file name", run->file_name);
+	return 0;
+}
+
+static int inspect(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+{
+	const char *why = NULL;
+	const char *name = run->file_name ? run->file_name : op->lang->file_name;
+
+	if (op->lang->inspect != NULL &&
+	    !op->lang->inspect(run->code, run->code_len, &op->source, &why))
+		return sbx_fail(err, SBX_E_INVALID, "this is no %s program: %s",
+				op->lang->info.title, why);
+	if (op->source.file_name[0] != '\0')
+		name = op->source.file_name;
+
+	if (asprintf(&op->src, "%s/%s", op->s->setup.workdir, name) < 0)
+		op->src = NULL;
+	if (asprintf(&op->build, "%s/.llm-sandbox-%u", sbx_session_scratch(op->s), op->s->runs) < 0)
+		op->build = NULL;
+	if (op->src == NULL || op->build == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot name the source file");
+	return 0;
+}
+
+static void set_values(struct operation *op)
+{
+	const uint64_t *limits = op->s->spec->limits;
+	uint64_t cpus = limits[SBX_LIMIT_CPU_MILLI] / 1000;
+
+	op->values = (struct sbx_lang_values){
+		.src = op->src,
+		.dir = op->s->setup.workdir,
+		.build = op->build,
+		.main = op->source.main,
+		.memory_mb = (unsigned long)(limits[SBX_LIMIT_MEMORY_BYTES] >> 20),
+		.cpus = cpus > 0 ? (unsigned long)cpus : 1,
+	};
+}
+
+static int run_template(struct operation *op, const char *const *template,
+			const char *const *args, bool with_stdin, struct sbx_error *err)
+{
+	auto_strv char **argv = sbx_lang_expand(template, &op->values, args);
+
+	if (argv == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build a command line");
+	return exec_step(op, argv, "", with_stdin, err);
+}
+
+/* A file in the build folder makes the folder; compilers want it to be there. */
+static int make_build_folder(struct operation *op, struct sbx_error *err)
+{
+	auto_free char *marker = NULL;
+
+	if (asprintf(&marker, "%s/.made", op->build) < 0) {
+		marker = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot name the build folder");
+	}
+	return sbx_exchange_put(&op->x, marker, "", 0, err);
+}
+
+static bool has_cache(const struct operation *op)
+{
+	char *path = NULL;
+	bool has = op->lang->cache != NULL && sbx_toolchain_cache_path(op->lang, &path) == 0 &&
+		   path != NULL;
+
+	free(path);
+	return has;
+}
+
+static int install(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+{
+	uint64_t start = sbx_now_ns();
+	bool compiled = op->lang->compile != NULL;
+	int r = compiled ? make_build_folder(op, err) : 0;
+
+	if (r == 0)
+		r = sbx_exchange_put(&op->x, op->src, run->code, run->code_len, err);
+	if (r == 0 && compiled && has_cache(op)) {
+		const char *const *const *use = op->lang->cache->use;
+
+		/* Without the cache the compiler is slower and nothing else: its outcome is no matter. */
+		for (size_t i = 0; r == 0 && !op->x.lost && use != NULL && use[i] != NULL; i++)
+			r = run_template(op, use[i], NULL, false, err);
+	}
+	op->result->timings.install = sbx_now_ns() - start;
+	return r;
+}
+
+static int compile(struct operation *op, struct sbx_error *err)
+{
+	uint64_t start = sbx_now_ns();
+	int r = run_template(op, op->lang->compile, NULL, false, err);
+
+	op->result->timings.compile = sbx_now_ns() - start;
+	if (!succeeded(op))
+		op->result->phase = SBX_PHASE_COMPILE;
+	return r;
+}
+
+static int run_program(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+{
+	uint64_t start = sbx_now_ns();
+	int r = run_template(op, op->lang->run, run->args, true, err);
+
+	op->result->timings.run = sbx_now_ns() - start;
+	return r;
+}
+
+/* The agent's "no such program" says what; we know which package brings it. */
+static int explain_missing_tool(const struct operation *op, int r, struct sbx_error *err)
+{
+	if (r == 0 || err->code != SBX_E_NOT_FOUND)
+		return r;
+	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", op->lang->info.title,
+		 op->lang->info.package);
+	return r;
+}
+
+static int run_steps(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+{
+	int r = inspect(op, run, err);
+
+	if (r < 0)
+		return r;
+	set_values(op);
+	r = install(op, run, err);
+	if (r == 0 && !op->x.lost && op->lang->compile != NULL)
+		r = compile(op, err);
+	if (r == 0 && !op->x.lost && op->result->phase == SBX_PHASE_RUN)
+		r = run_program(op, run, err);
+	return explain_missing_tool(op, r, err);
+}
+
+int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
+		    struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_error lent;
+	struct operation op = {.s = session, .io = &run->io};
+	int r;
+
+	err = err ? err : &lent;
+	op.lang = run->language ? sbx_lang_find(run->language) : NULL;
+	if (op.lang == NULL)
+		return sbx_fail(err, SBX_E_NOT_FOUND,
+				"there is no language '%.64s'; there are python, java, javascript, cpp, "
+				"go, ruby and r",
+				run->language ? run->language : "");
+	r = check_code(run, err);
+	if (r < 0)
+		return r;
+	r = begin(&op, err);
+	if (op.result == NULL)
+		return r;
+	if (r == 0)
+		r = run_steps(&op, run, err);
+	return finish(&op, r, ret, err);
+}
+
+int sbx_session_exec(struct sbx_session *session, const struct sbx_command *command,
+		     struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_error lent;
+	struct operation op = {.s = session, .io = &command->io};
+	uint64_t start;
+	int r;
+
+	err = err ? err : &lent;
+	if (command->argv == NULL || command->argv[0] == NULL || command->argv[0][0] == '\0')
+		return sbx_fail(err, SBX_E_INVALID, "there is no command to run: it is empty");
+	r = begin(&op, err);
+	if (op.result == NULL)
+		return r;
+	start = sbx_now_ns();
+	if (r == 0)
+		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
+	op.result->timings.run = sbx_now_ns() - start;
+	return finish(&op, r, ret, err);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/session.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "core/exchange.h"
+#include "core/toolchain.h"
+#include "lang/lang.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define START_MS 15000
+
+/* ---- the isolation report ---- */
+
+struct fence_row {
+	const char *name;
+	const char *how;
+};
+
+static const struct fence_row fence_rows[WIRE_FENCE_COUNT] = {
+	[WIRE_FENCE_SECCOMP] = {"seccomp", "an allow list of system calls"},
+	[WIRE_FENCE_LANDLOCK] = {"landlock", "a second fence around the writable folders"},
+	[WIRE_FENCE_CAPABILITIES] = {"capabilities", "none in any set, securebits locked"},
+	[WIRE_FENCE_NO_NEW_PRIVS] = {"no-new-privileges", "set-user-id files raise nothing"},
+	[WIRE_FENCE_USER] = {"separate user", "programs do not share the agent's user"},
+	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue"},
+};
+
+static const char *fence_problem(uint32_t sys_errno)
+{
+	if (sys_errno == ENOSYS || sys_errno == EOPNOTSUPP)
+		return "this kernel does not have it";
+	if (sys_errno == EPERM)
+		return "only one user id is mapped; subordinate ids (/etc/subuid, newuidmap) or root give more";
+	return strerror((int)sys_errno);
+}
+
+static void report_fences(struct sbx_session *s, const struct wire_ready *ready)
+{
+	for (int i = 0; i < WIRE_FENCE_COUNT; i++) {
+		const struct fence_row *row = &fence_rows[i];
+
+		if (!(s->setup.fences & 1u << i))
+			sbx_report_add(&s->report, row->name, SBX_OFF, "not asked for by this backend");
+		else if (ready->fence_errno[i] == 0)
+			sbx_report_add(&s->report, row->name, SBX_ENFORCED, "%s", row->how);
+		else
+			sbx_report_add(&s->report, row->name, SBX_MISSING, "%s",
+				       fence_problem(ready->fence_errno[i]));
+	}
+}
+
+/* ---- open ---- */
+
+static int send_setup(struct sbx_session *s, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_MESSAGE_MAX);
+	int r = sbx_place_setup(s->place, &s->setup, err);
+
+	if (r < 0)
+		return r;
+	wire_setup_format(&payload, &s->setup);
+	if (payload.failed)
+		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
+	r = sbx_conn_queue(&s->conn, WIRE_SETUP, 0, payload.data, payload.len, err);
+	return r < 0 ? r : sbx_conn_flush(&s->conn, err);
+}
+
+/* HELLO and READY, in this order, or the reason why they do not come. */
+static int greet(struct sbx_session *s, struct sbx_error *err)
+{
+	struct wire_frame frame;
+	struct wire_hello hello;
+	struct wire_ready ready;
+	int r = sbx_exchange_expect(&s->conn, WIRE_HELLO, START_MS, &frame, err);
+
+	if (r < 0) {
+		int known = sbx_place_failure(s->place, err);
+
+		return known < 0 ? known : r;
+	}
+	if (!wire_hello_parse(frame.payload, frame.len, &hello) || hello.version != WIRE_VERSION)
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox's agent speaks another protocol");
+	r = sbx_exchange_expect(&s->conn, WIRE_READY, START_MS, &frame, err);
+	if (r < 0)
+		return r;
+	if (!wire_ready_parse(frame.payload, frame.len, &ready))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent a malformed READY");
+	report_fences(s, &ready);
+	return 0;
+}
+
+static void free_extra_mounts(struct sbx_spec *copy, size_t from)
+{
+	for (size_t i = from; i < copy->mount_count; i++)
+		free(copy->mounts[i].host);
+}
+
+/* Show the tool chains' warm caches that exist on this machine. */
+static void add_cache_mounts(struct sbx_spec *copy)
+{
+	const struct sbx_lang *lang;
+
+	for (size_t i = 0; (lang = sbx_lang_at(i)) != NULL; i++) {
+		char *host = NULL;
+
+		if (lang->cache == NULL || copy->mount_count == SBX_MOUNTS_MAX ||
+		    sbx_toolchain_cache_path(lang, &host) < 0 || host == NULL)
+			continue;
+		copy->mounts[copy->mount_count++] = (struct sbx_mount){
+			.host = host,
+			.inside = (char *)lang->cache->inside,
+			.as_is = true,
+		};
+	}
+}
+
+static int open_place(struct sbx_session *s, struct sbx_error *err)
+{
+	struct sbx_spec copy = *s->spec;
+	int r;
+
+	add_cache_mounts(&copy);
+	r = sbx_place_open(&copy, &s->place, err);
+	free_extra_mounts(&copy, s->spec->mount_count);
+	return r;
+}
+
+int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, struct sbx_error *err)
+{
+	struct sbx_error lent;
+	uint64_t start = sbx_now_ns();
+	struct sbx_session *s = calloc(1, sizeof(*s));
+	int r;
+
+	err = err ? err : &lent;
+	if (s == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
+	pthread_mutex_init(&s->lock, NULL);
+	s->spec = spec;
+	r = open_place(s, err);
+	if (r == 0) {
+		sbx_conn_init(&s->conn, sbx_place_stream(s->place));
+		r = send_setup(s, err);
+	}
+	if (r == 0)
+		r = greet(s, err);
+	if (r < 0) {
+		sbx_session_close(s);
+		return r;
+	}
+	sbx_place_report(s->place, &s->report);
+	s->create_ns = sbx_now_ns() - start;
+	*ret = s;
+	return 0;
+}
+
+void sbx_session_close(struct sbx_session *s)
+{
+	if (s == NULL)
+		return;
+	sbx_place_close(s->place);
+	sbx_conn_done(&s->conn);
+	wire_setup_done(&s->setup);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+const char *sbx_session_scratch(const struct sbx_session *s)
+{
+	for (size_t i = 0; i < s->setup.writable_count; i++) {
+		if (strcmp(s->setup.writable[i], "/tmp") == 0)
+			return "/tmp";
+	}
+	return s->setup.workdir;
+}
