@@ -16,7 +16,7 @@
 
 #include "backend/backend.h"
 #include "core/capture.h"
-#include "core/conn.h"
+#include "wire/conn.h"
 
 #include <llmsandbox/session.h>
 

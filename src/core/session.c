@@ -142,7 +142,7 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	s->spec = spec;
 	r = open_place(s, err);
 	if (r == 0) {
-		sbx_conn_init(&s->conn, sbx_place_stream(s->place));
+		sbx_conn_init(&s->conn, sbx_place_stream(s->place), 'a');
 		r = send_setup(s, err);
 	}
 	if (r == 0)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "core/conn.h"
+#include "wire/conn.h"
 
 #include <llmsandbox/session.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/conn.h"
+#include "wire/conn.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -8,10 +8,11 @@
 #define READ_SIZE (256u << 10)
 #define OUT_MAX	  (WIRE_MESSAGE_MAX + (1u << 20))
 
-void sbx_conn_init(struct sbx_conn *c, int fd)
+void sbx_conn_init(struct sbx_conn *c, int fd, char peer)
 {
 	*c = (struct sbx_conn){
 		.fd = fd,
+		.peer = peer,
 		.in = SBX_BUF_INIT(2 * READ_SIZE),
 		.out = SBX_BUF_INIT(OUT_MAX),
 	};
@@ -66,7 +67,7 @@ int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err)
 		else if (errno == EPIPE || errno == ECONNRESET)
 			c->eof = true;
 		else if (errno != EINTR)
-			return sbx_fail_errno(err, errno, "cannot write to the sandbox's stream");
+			return sbx_fail_errno(err, errno, "cannot write to the stream");
 	}
 	return 0;
 }
@@ -85,7 +86,7 @@ int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err)
 	c->in_at = 0;
 	at = sbx_buf_reserve(&c->in, READ_SIZE);
 	if (at == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot read from the sandbox's stream");
+		return sbx_fail_errno(err, ENOMEM, "cannot read from the stream");
 
 	n = recv(c->fd, at, READ_SIZE, MSG_DONTWAIT);
 	if (n > 0)
@@ -93,7 +94,7 @@ int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err)
 	else if (n == 0 || errno == ECONNRESET)
 		c->eof = true;
 	else if (errno != EAGAIN && errno != EINTR)
-		return sbx_fail_errno(err, errno, "cannot read from the sandbox's stream");
+		return sbx_fail_errno(err, errno, "cannot read from the stream");
 	return 0;
 }
 
@@ -103,10 +104,10 @@ int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *
 
 	if (c->in.len == c->in_at)
 		return 0;
-	took = wire_frame_parse((const uint8_t *)c->in.data + c->in_at, c->in.len - c->in_at, 'a',
-				ret);
+	took = wire_frame_parse((const uint8_t *)c->in.data + c->in_at, c->in.len - c->in_at,
+				c->peer, ret);
 	if (took < 0)
-		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent a malformed frame");
+		return sbx_fail(err, SBX_E_PROTOCOL, "the other end of the stream sent a malformed frame");
 	c->in_at += (size_t)took;
 	return took > 0;
 }

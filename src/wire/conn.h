@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's end of the stream to an agent: frames out through a bounded queue, frames in
- * through one buffer. Never blocks. All that comes in is hostile: a
- * malformed frame is an error, after which the connection must not be used any more.
+ * One end of the stream between host and agent: frames out through a bounded queue, frames in
+ * through one buffer. Never blocks. All that comes in is hostile: a malformed frame is an error,
+ * after which the connection must not be used any more.
  */
 #pragma once
 
@@ -15,7 +15,8 @@
 #include <stdbool.h>
 
 struct sbx_conn {
-	int fd; /* not owned */
+	int fd;	   /* not owned */
+	char peer; /* who is at the other end: 'h' host, 'a' agent */
 	struct sbx_buf in;
 	size_t in_at; /* parsed up to here */
 	struct sbx_buf out;
@@ -23,7 +24,7 @@ struct sbx_conn {
 	bool eof;
 };
 
-void sbx_conn_init(struct sbx_conn *c, int fd);
+void sbx_conn_init(struct sbx_conn *c, int fd, char peer);
 void sbx_conn_done(struct sbx_conn *c);
 
 /* Queue one message; what is larger than a frame goes in several (SETUP and EXEC only). */

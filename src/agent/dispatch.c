@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/agent.h"
+
+#include "agent/send.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+static int malformed(const struct wire_frame *frame, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_PROTOCOL, "malformed %s", wire_type_name(frame->type));
+}
+
+static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct sbx_buf payload = SBX_BUF_INIT(512);
+	struct wire_ready ready = {0};
+	struct utsname uts;
+	int r;
+
+	if (a->is_set_up || !wire_setup_parse(frame->payload, frame->len, &a->setup))
+		return malformed(frame, err);
+	r = agent_fence_up(&a->fence, &a->setup, &ready);
+	if (r < 0)
+		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");
+	a->is_set_up = true;
+	if (uname(&uts) == 0)
+		strncpy(ready.kernel, uts.release, sizeof(ready.kernel) - 1);
+	wire_ready_format(&payload, &ready);
+	send_bytes(&a->conn, WIRE_READY, 0, payload.data, payload.len);
+	sbx_buf_done(&payload);
+	return 0;
+}
+
+static int start_program(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct wire_exec m;
+
+	if (!wire_exec_parse(frame->payload, frame->len, &m))
+		return malformed(frame, err);
+	program_start(&a->program, &a->conn, frame->channel, &m, &a->fence);
+	wire_exec_done(&m);
+	return 0;
+}
+
+static int start_put(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct wire_put m;
+
+	if (!wire_put_parse(frame->payload, frame->len, &m))
+		return malformed(frame, err);
+	transfer_put(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
+	wire_put_done(&m);
+	return 0;
+}
+
+static int start_get_or_list(struct agent *a, const struct wire_frame *frame,
+			     struct sbx_error *err)
+{
+	struct wire_path m;
+
+	if (!wire_path_parse(frame->payload, frame->len, &m))
+		return malformed(frame, err);
+	if (frame->type == WIRE_GET)
+		transfer_get(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
+	else
+		transfer_list(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
+	wire_path_done(&m);
+	return 0;
+}
+
+/* What goes to an operation that runs; for one that is over already it is late, not wrong. */
+static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	if (a->program.channel != 0 && frame->channel == a->program.channel)
+		return program_take(&a->program, frame, err);
+	if (a->transfer.kind != TRANSFER_NONE && frame->channel == a->transfer.channel)
+		return transfer_take(&a->transfer, &a->conn, frame, err);
+	return 0;
+}
+
+static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	bool begins = frame->type == WIRE_EXEC || frame->type == WIRE_PUT ||
+		      frame->type == WIRE_GET || frame->type == WIRE_LIST;
+
+	if (frame->type == WIRE_SETUP)
+		return set_up(a, frame, err);
+	if (frame->type == WIRE_PING) {
+		send_bytes(&a->conn, WIRE_PONG, frame->channel, NULL, 0);
+		return 0;
+	}
+	if (!a->is_set_up || (begins && frame->channel == 0))
+		return sbx_fail(err, SBX_E_PROTOCOL, "%s is out of turn",
+				wire_type_name(frame->type));
+	if (frame->type == WIRE_EXEC)
+		return start_program(a, frame, err);
+	if (frame->type == WIRE_PUT)
+		return start_put(a, frame, err);
+	if (frame->type == WIRE_GET || frame->type == WIRE_LIST)
+		return start_get_or_list(a, frame, err);
+	return pass_on(a, frame, err);
+}
+
+/* Join a continued message; act on what is whole. */
+int agent_dispatch(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct wire_frame whole = *frame;
+	int r;
+
+	if (!frame->more && a->joined.len == 0)
+		return act(a, frame, err);
+	sbx_buf_append(&a->joined, frame->payload, frame->len);
+	if (a->joined.failed)
+		return sbx_fail(err, SBX_E_LIMIT, "a message is larger than %u bytes",
+				WIRE_MESSAGE_MAX);
+	if (frame->more)
+		return 0;
+	whole.payload = (const uint8_t *)a->joined.data;
+	whole.len = a->joined.len;
+	r = act(a, &whole, err);
+	sbx_buf_done(&a->joined);
+	return r;
+}

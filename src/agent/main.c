@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/agent.h"
+
+#include "agent/send.h"
+#include "base/clock.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Our own descriptors end with every exec; nobody inside may look into us. */
+static int guard_self(void)
+{
+	for (int fd = AGENT_STREAM_FD; fd <= AGENT_STREAM_FD + 1; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	agent_tree_adopt();
+	return sbx_set_nonblock(AGENT_STREAM_FD, true);
+}
+
+static int open_signal_fd(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void say_hello(struct agent *a)
+{
+	struct sbx_buf payload = SBX_BUF_INIT(64);
+	struct wire_hello m = {
+		.version = WIRE_VERSION,
+		.pid = (uint32_t)getpid(),
+		.uid = geteuid(),
+	};
+
+	wire_hello_format(&payload, &m);
+	send_bytes(&a->conn, WIRE_HELLO, 0, payload.data, payload.len);
+	sbx_buf_done(&payload);
+}
+
+static int read_frames(struct agent *a, struct sbx_error *err)
+{
+	struct wire_frame frame;
+	int r = sbx_conn_fill(&a->conn, err);
+
+	while (r == 0 && (r = sbx_conn_next(&a->conn, &frame, err)) > 0)
+		r = agent_dispatch(a, &frame, err);
+	return r;
+}
+
+static void read_signals(struct agent *a)
+{
+	struct signalfd_siginfo info;
+
+	while (read(a->signal_fd, &info, sizeof(info)) > 0)
+		;
+	program_reap(&a->program);
+}
+
+static int wait_ms(const struct agent *a)
+{
+	if (transfer_wants_turn(&a->transfer, &a->conn))
+		return 0;
+	if (a->program.channel == 0 || a->program.over)
+		return -1;
+	return sbx_poll_ms(a->program.deadline_ns);
+}
+
+static int turn(struct agent *a, struct sbx_error *err)
+{
+	struct pollfd fds[2 + PROGRAM_POLLFDS] = {
+		sbx_conn_poll(&a->conn),
+		{.fd = a->signal_fd, .events = POLLIN},
+	};
+	int r = 0;
+
+	program_poll(&a->program, fds + 2);
+	if (poll(fds, 2 + PROGRAM_POLLFDS, wait_ms(a)) < 0)
+		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot wait");
+	if (fds[1].revents)
+		read_signals(a);
+	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
+		r = read_frames(a, err);
+	if (r < 0)
+		return r;
+	program_pump(&a->program, &a->conn);
+	transfer_pump(&a->transfer, &a->conn);
+	return sbx_conn_flush(&a->conn, err);
+}
+
+/* Tell the host why, if it listens. */
+static void say_goodbye(struct agent *a, const struct sbx_error *err)
+{
+	struct sbx_error ignored;
+
+	send_failure(&a->conn, 0, err);
+	sbx_conn_flush(&a->conn, &ignored);
+}
+
+int main(void)
+{
+	static struct agent agent;
+	struct sbx_error err;
+	int r = guard_self();
+
+	if (r < 0)
+		return 1;
+	sbx_conn_init(&agent.conn, AGENT_STREAM_FD, 'h');
+	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
+	agent.fence.landlock_fd = -1;
+	agent.transfer.fd = agent.transfer.folder_fd = -1;
+	agent.signal_fd = open_signal_fd();
+	if (agent.signal_fd < 0)
+		return 1;
+	say_hello(&agent);
+	r = sbx_conn_flush(&agent.conn, &err);
+	while (r == 0 && !agent.conn.eof)
+		r = turn(&agent, &err);
+	if (r < 0)
+		say_goodbye(&agent, &err);
+	agent_tree_end(&agent.program.tree);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/pipes.h"
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static void close_three(int fds[3])
+{
+	for (int i = 0; i < 3; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+void agent_pipes_close_theirs(struct agent_pipes *p)
+{
+	close_three(p->theirs);
+}
+
+void agent_pipes_close_ours(struct agent_pipes *p)
+{
+	close_three(p->ours);
+}
+
+/* One pipe, stdin the other way round than the outputs. */
+static int open_pipe(struct agent_pipes *p, int i)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	p->theirs[i] = fds[i == 0 ? 0 : 1];
+	p->ours[i] = fds[i == 0 ? 1 : 0];
+	return sbx_set_nonblock(p->ours[i], true);
+}
+
+int agent_pipes_open(struct agent_pipes *p, bool with_stdin)
+{
+	int r = 0;
+
+	*p = (struct agent_pipes){{-1, -1, -1}, {-1, -1, -1}};
+	if (with_stdin)
+		r = open_pipe(p, 0);
+	else if ((p->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		r = -errno;
+	for (int i = 1; i < 3 && r == 0; i++)
+		r = open_pipe(p, i);
+	if (r < 0) {
+		agent_pipes_close_theirs(p);
+		agent_pipes_close_ours(p);
+	}
+	return r;
+}

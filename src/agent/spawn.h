@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a program as the sandbox's user behind the fences.
+ *
+ * The child shares the agent's memory until it executes (vfork), so it costs no page-table copy
+ * and tells its failure by storing it. It is the agent's own code until then.
+ */
+#pragma once
+
+#include "agent/fence.h"
+#include "base/error.h"
+
+#include <sys/types.h>
+
+struct agent_spawn {
+	const struct agent_fence *fence;
+	const struct wire_exec *exec;
+	int fds[3]; /* what becomes 0, 1, 2; each is 3 or more and close-on-exec */
+};
+
+/* Start it: *ret_pid is its process, its session and its process group. */
+int agent_spawn(const struct agent_spawn *s, pid_t *ret_pid, struct sbx_error *err);

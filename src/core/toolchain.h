@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine's tool chains: where they are, which version, and their warm caches.
+ *
+ * Tools are looked up on the host's PATH of SBX_LANG_PATH, because the sandbox shows the same
+ * /usr. A tool is only ever started inside a sandbox. What one said about its version is kept
+ * on disk until the tool's file changes; a warm cache is a folder per language and version:
+ *
+ *	$XDG_CACHE_HOME/llm-sandbox, ~/.cache/llm-sandbox, for root /var/cache/llm-sandbox
+ *		version-go		what the tool's file was, and the version it told
+ *		toolchains/go-1.26.8/	the warm cache, owned by us, read-only in sandboxes
+ *
+ * All of it may be deleted at any time, and all works without such a folder, only slower.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "lang/lang.h"
+
+/*
+ * The finished warm cache of a language for the tool chain that is installed now: *ret is its
+ * absolute path (the caller frees it), or NULL when there is none. Starts nothing and takes
+ * microseconds. Fails without memory only.
+ */
+int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret);
+
+/* 0 when every tool of the language is installed; SBX_E_NOT_FOUND names the package else. */
+int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err);

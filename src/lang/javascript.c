@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "lang/rows.h"
+
+const struct sbx_lang sbx_lang_javascript = {
+	.info = {
+		.id = "javascript",
+		.title = "JavaScript",
+		.aliases = SBX_ARGV("js", "node", "nodejs"),
+		.extension = ".js",
+		.package = "nodejs",
+	},
+	.extensions = SBX_ARGV(".js", ".mjs", ".cjs"),
+	.file_name = "main.js",
+	.tools = SBX_ARGV("node"),
+	.version = SBX_ARGV("node", "--version"),
+	.run = SBX_ARGV("node", "{src}"),
+};
