@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nothing is left of a sandbox, however it ends: by itself, or with its program, its agent or
+ * the program that owns it killed at a random moment. The moments come from a fixed seed.
+ */
+#include "base/clock.h"
+#include "support/census.h"
+#include "support/sandbox.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEED		 20261130u
+#define LATEST_US	 40000u /* after the start: a sandbox takes some 10 ms to make */
+#define SETTLE_MS	 20000u
+#define DESCENDANTS_MAX 256
+
+extern char **environ;
+
+/* One sandbox from open to close; what it comes to does not matter here. */
+static void one_life(const struct sbx_spec *spec, const char *script)
+{
+	const char *argv[] = {"/bin/sh", "-c", script, NULL};
+	struct sbx_command command = {.argv = argv, .io = {.timeout_ms = 20000}};
+	struct sbx_session *session = NULL;
+	struct sbx_result *result = NULL;
+
+	if (sbx_session_open(spec, &session, NULL) == 0)
+		sbx_session_exec(session, &command, &result, NULL);
+	sbx_result_free(result);
+	sbx_session_close(session);
+}
+
+/* The first life makes what stays on purpose, such as the runtime folder. */
+static void count_before(struct test_sandbox *t, struct census *ret)
+{
+	one_life(t->spec, "true");
+	census_take(ret);
+}
+
+/* A last normal life sweeps what a killed owner could not remove. */
+static void expect_nothing_left(struct test_sandbox *t, const struct census *before)
+{
+	one_life(t->spec, "true");
+	census_expect(before, SETTLE_MS);
+}
+
+static void runs_leave_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	static const char *const scripts[] = {
+		"true", "sleep 100 & setsid sleep 100 & exit 1", "echo x > /tmp/f; mkfifo /tmp/p",
+		"kill -9 $$", "head -c 3000000 /dev/zero"};
+	unsigned long runs = test_size(50, 200, 2000);
+	struct census before;
+
+	count_before(t, &before);
+	for (unsigned long i = 0; i < runs; i++)
+		one_life(t->spec, scripts[i % (sizeof(scripts) / sizeof(scripts[0]))]);
+	expect_nothing_left(t, &before);
+}
+
+/* ---- kills ---- */
+
+static void wait_a_moment(unsigned int *seed)
+{
+	struct timespec t = {.tv_nsec = (long)((unsigned int)rand_r(seed) % LATEST_US) * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+struct life {
+	pthread_t thread;
+	const struct sbx_spec *spec;
+	atomic_bool over;
+};
+
+static void *live(void *userdata)
+{
+	struct life *life = userdata;
+
+	one_life(life->spec, "sleep 1000 & exec sleep 1001");
+	atomic_store(&life->over, true);
+	return NULL;
+}
+
+/* Kill one process of ours: a child (the agent), or one below it (a program). */
+static void kill_one(bool agent)
+{
+	pid_t pids[DESCENDANTS_MAX];
+	size_t count = census_descendants(getpid(), pids, DESCENDANTS_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		if ((census_parent(pids[i]) == getpid()) == agent) {
+			kill(pids[i], SIGKILL);
+			return;
+		}
+	}
+}
+
+static void end_lives(struct test_sandbox *t, bool agent, unsigned long lives)
+{
+	unsigned int seed = SEED;
+
+	for (unsigned long i = 0; i < lives; i++) {
+		struct life life = {.spec = t->spec};
+
+		assert_int_equal(pthread_create(&life.thread, NULL, live, &life), 0);
+		wait_a_moment(&seed);
+		/* Again until it is over: what is to be killed may not be there yet. */
+		while (!atomic_load(&life.over)) {
+			kill_one(agent);
+			usleep(1000);
+		}
+		pthread_join(life.thread, NULL);
+	}
+}
+
+static void a_killed_program_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct census before;
+
+	count_before(t, &before);
+	end_lives(t, false, test_size(20, 67, 667));
+	expect_nothing_left(t, &before);
+}
+
+static void a_killed_agent_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct census before;
+
+	count_before(t, &before);
+	end_lives(t, true, test_size(20, 67, 667));
+	expect_nothing_left(t, &before);
+}
+
+static void a_killed_owner_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	const char *program = getenv("SBX_PROGRAM");
+	char *argv[] = {(char *)program, (char *)"exec", (char *)"--", (char *)"/bin/sh",
+			(char *)"-c",    (char *)"sleep 1000 & sleep 1001", NULL};
+	unsigned long lives = test_size(20, 66, 666);
+	unsigned int seed = SEED;
+	posix_spawn_file_actions_t quiet;
+	struct census before;
+
+	if (program == NULL) {
+		test_skip_promised("SBX_PROGRAM does not name llm-sandbox");
+		return;
+	}
+	posix_spawn_file_actions_init(&quiet);
+	posix_spawn_file_actions_addopen(&quiet, 0, "/dev/null", O_RDONLY, 0);
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++) {
+		int status;
+		pid_t pid;
+
+		assert_int_equal(posix_spawn(&pid, program, &quiet, NULL, argv, environ), 0);
+		wait_a_moment(&seed);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+	}
+	posix_spawn_file_actions_destroy(&quiet);
+	expect_nothing_left(t, &before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		sandbox_test(runs_leave_nothing),
+		sandbox_test(a_killed_program_leaves_nothing),
+		sandbox_test(a_killed_agent_leaves_nothing),
+		sandbox_test(a_killed_owner_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests_name("leak", tests, NULL, NULL);
+}
