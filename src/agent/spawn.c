@@ -22,13 +22,16 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-/* What the child works with, and where it leaves word of its failure. */
+/*
+ * What the child works with, and where it leaves word of its failure. Volatile, because to the
+ * compiler a function that ends in _exit() has nobody to leave word to.
+ */
 struct child {
 	const struct agent_spawn *s;
 	const char *path;  /* of the program's environment */
 	char **shell_argv; /* two free places, then argv[1] …: for a script without "#!" */
-	const char *step;  /* what failed; NULL: execve() itself */
-	int error;	   /* errno, or 0 */
+	const char *volatile step; /* what failed; NULL: execve() itself */
+	volatile int error;	   /* errno, or 0 */
 };
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -152,8 +155,10 @@ static int child_prepare(const struct agent_spawn *s, const char **ret_step)
 static _Noreturn void child_main(struct child *c)
 {
 	bool orphans_us = getppid() != 1;
-	int r = child_prepare(c->s, &c->step);
+	const char *step = NULL;
+	int r = child_prepare(c->s, &step);
 
+	c->step = step;
 	if (r < 0) {
 		c->error = -r;
 		_exit(127);

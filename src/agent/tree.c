@@ -95,22 +95,22 @@ static void kill_all(const struct agent_tree *t)
 		kill_children(t);
 }
 
+/* Who ended before we first killed had ended by itself; of the rest we count all but the program. */
+static bool was_killed(const struct agent_tree *t, pid_t pid, int status)
+{
+	return pid != t->program && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
 void agent_tree_end(struct agent_tree *t)
 {
 	int status;
 	pid_t pid;
 
-	for (;;) {
-		agent_tree_reap(t);
-		pid = reap_one(t, WNOHANG, &status);
-		if (pid < 0)
-			return;
-		if (pid > 0)
-			continue;
+	agent_tree_reap(t);
+	do {
 		kill_all(t);
 		pid = reap_one(t, 0, &status);
-		if (pid > 0 && pid != t->program && WIFSIGNALED(status) &&
-		    WTERMSIG(status) == SIGKILL)
-			t->killed++;
-	}
+		if (pid > 0)
+			t->killed += was_killed(t, pid, status);
+	} while (pid > 0);
 }

@@ -46,7 +46,7 @@ static struct sandbox prepare(void)
 	struct sandbox s = {0};
 
 	check(sbx_spec_new(&s.spec, &error));
-	check(sbx_spec_add_mount(s.spec, ATTACK_PROGRAM, "/attack", false, &error));
+	check(sbx_spec_add_mount(s.spec, getenv("SBX_ATTACK"), "/attack", false, &error));
 	return s;
 }
 

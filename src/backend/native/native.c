@@ -251,8 +251,10 @@ static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, stru
 	return 0;
 }
 
-/* What programs get as rlimits whatever the cgroup does; the value comes from the limit, or is
- * the number beside it. */
+/*
+ * What programs get as rlimits whatever the cgroup does: the limit, if any, plus the number. One
+ * file may be a little larger than the disk, so that a program meets ENOSPC and not SIGXFSZ.
+ */
 static const struct {
 	uint32_t resource;
 	int limit; /* enum sbx_limit, or -1 */
@@ -261,7 +263,7 @@ static const struct {
 	{RLIMIT_CORE, -1, 0},
 	{RLIMIT_NOFILE, SBX_LIMIT_OPEN_FILES, 0},
 	{RLIMIT_NPROC, SBX_LIMIT_PROCESSES, 0},
-	{RLIMIT_FSIZE, SBX_LIMIT_DISK_BYTES, 0},
+	{RLIMIT_FSIZE, SBX_LIMIT_DISK_BYTES, 1 << 20},
 	{RLIMIT_MEMLOCK, -1, 64 << 10},
 	{RLIMIT_STACK, -1, 8 << 20},
 	{RLIMIT_MSGQUEUE, -1, 64 << 10},
@@ -276,7 +278,8 @@ static void set_rlimits(const struct native_place *p, struct wire_setup *ret)
 			continue;
 		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
 			.resource = rlimits[i].resource,
-			.value = rlimits[i].limit < 0 ? rlimits[i].value : p->limits[rlimits[i].limit],
+			.value = rlimits[i].value +
+				 (rlimits[i].limit < 0 ? 0 : p->limits[rlimits[i].limit]),
 		};
 	}
 }
