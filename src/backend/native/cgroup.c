@@ -234,17 +234,18 @@ void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *s
 	set_limits(ret, spec);
 }
 
-void cgroup_join(struct cgroup *cg, pid_t pid)
+void cgroup_open_doors(struct cgroup *cg, struct cgroup_doors *ret)
 {
+	ret->birth_fd = cg->v2 ? cg->parts[CGROUP_MEMORY].fd : -1;
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		struct cgroup_part *part = &cg->parts[c];
-		int r = part->fd < 0 ? 0 : write_number(part->fd, "cgroup.procs", (uint64_t)pid);
 
-		if (r == 0)
+		ret->task_fds[c] = -1;
+		if (cg->v2 || part->fd < 0)
 			continue;
-		/* A group that the sandbox is not in limits nothing: say so for all it was for. */
-		for (int k = cg->v2 ? 0 : c; k <= (cg->v2 ? CGROUP_CONTROLLERS - 1 : c); k++)
-			cg->parts[k].problem = -r;
+		ret->task_fds[c] = openat(part->fd, "tasks", O_WRONLY | O_CLOEXEC);
+		if (ret->task_fds[c] < 0)
+			part->problem = errno;
 	}
 }
 

@@ -36,8 +36,17 @@ const char *cgroup_layout(void);
 /* Make the folders and set the limits of spec. Never fails: see parts[].problem. */
 void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *spec);
 
-/* Move a process (and what it will fork) in. */
-void cgroup_join(struct cgroup *cg, pid_t pid);
+/*
+ * How a child comes in without a pause. Moving a whole process takes a lock that waits for every
+ * processor of the machine (milliseconds); being born in the group (v2, CLONE_INTO_CGROUP) or
+ * moving one's own single thread (v1: "0" to `tasks`) does not.
+ */
+struct cgroup_doors {
+	int birth_fd;			  /* v2: for struct clone_args, or -1 */
+	int task_fds[CGROUP_CONTROLLERS]; /* v1: the child writes "0" to each, or -1 */
+};
+
+void cgroup_open_doors(struct cgroup *cg, struct cgroup_doors *ret);
 
 void cgroup_usage(const struct cgroup *cg, struct sbx_place_usage *ret);
 void cgroup_reset_peak(const struct cgroup *cg);

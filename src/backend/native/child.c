@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/mount.h>
 #include <net/if.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -158,11 +160,37 @@ static void child_wait_for_ids(const struct child_orders *o)
 	}
 }
 
+/* Our one thread moves itself; see struct cgroup_doors. */
+static int child_enter_cgroup(const struct child_orders *o)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		if (o->task_fds[i] >= 0 && write(o->task_fds[i], "0", 1) != 1)
+			return -errno;
+	}
+	return 0;
+}
+
+/* An exec takes every capability from a user that is not 0, but for ambient ones: the agent
+ * needs one to empty the bounding set and to lock the securebits. */
+static int child_keep_setpcap(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	data[0].inheritable |= 1u << CAP_SETPCAP;
+	if (syscall(SYS_capset, &header, data) < 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SETPCAP, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 /* Take id 0 of the new namespace; the ids we came with are not mapped in it. */
 static int child_become_root(const struct child_orders *o)
 {
 	if (!o->become_root)
-		return 0;
+		return child_keep_setpcap();
 	if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
 	    syscall(SYS_setresuid, 0, 0, 0) < 0)
 		return -errno;
@@ -227,6 +255,9 @@ _Noreturn void child_main(const struct child_orders *o)
 
 	child_reset_signals();
 	umask(022);
+	r = child_enter_cgroup(o);
+	if (r < 0)
+		child_fail(o, o->plan->count + 1, r);
 	child_wait_for_ids(o);
 	r = child_become_root(o);
 	for (size_t i = 0; i < o->plan->count && r == 0; i++) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "backend/native/cgroup.h"
 #include "backend/native/plan.h"
 
 #include <stdint.h>
@@ -17,10 +18,11 @@ struct child_orders {
 	int agent_fd;	      /* the agent's program */
 	int go_fd;	      /* one byte: ids are mapped; end of file: give up */
 	int status_fd;	      /* struct child_failure goes here */
-	bool become_root;     /* ids 0 are mapped: take them */
+	const int *task_fds;  /* CGROUP_CONTROLLERS of them: the groups to enter, or -1 */
+	bool become_root;     /* ids 0 are mapped: take them; else keep CAP_SETPCAP for the agent */
 };
 
-/* Which step failed with which errno; step == count of steps: the exec. */
+/* Which step failed with which errno; step == count of steps: the exec; more: the cgroup. */
 struct child_failure {
 	uint32_t step;
 	int32_t sys_errno;

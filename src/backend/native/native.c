@@ -59,12 +59,13 @@ static struct native_place *native(const struct sbx_place *place)
 struct wiring {
 	int stream[2], go[2], status[2]; /* [0] stays here, [1] goes to the child */
 	int agent_fd;
+	struct cgroup_doors doors; /* birth_fd is the cgroup's own */
 	int mount_fds[SBX_MOUNTS_MAX];
 };
 
 static void wiring_init(struct wiring *w)
 {
-	*w = (struct wiring){{-1, -1}, {-1, -1}, {-1, -1}, -1, {0}};
+	*w = (struct wiring){{-1, -1}, {-1, -1}, {-1, -1}, -1, {-1, {-1, -1, -1}}, {0}};
 	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
 		w->mount_fds[i] = -1;
 }
@@ -84,6 +85,8 @@ static void wiring_done(struct wiring *w)
 		close_fd(&w->status[i]);
 	}
 	close_fd(&w->agent_fd);
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		close_fd(&w->doors.task_fds[i]);
 	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
 		close_fd(&w->mount_fds[i]);
 }
@@ -157,6 +160,7 @@ static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, str
 		.agent_fd = w->agent_fd,
 		.go_fd = w->go[1],
 		.status_fd = w->status[1],
+		.task_fds = w->doors.task_fds,
 		.become_root = p->ids.mode != IDS_SINGLE,
 	};
 	struct clone_args args = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&p->pidfd};
@@ -164,6 +168,10 @@ static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, str
 
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		args.flags |= namespaces[i].flag;
+	if (w->doors.birth_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (__u64)w->doors.birth_fd;
+	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
 		return trouble_clone(errno, err);
@@ -177,7 +185,7 @@ static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, str
 	return 0;
 }
 
-/* Ids first, because the child waits for them; it mounts while we make its cgroup. */
+/* The child waits for its ids. */
 static int finish_child(struct native_place *p, const struct sbx_spec *spec, struct wiring *w,
 			pid_t pid, struct sbx_error *err)
 {
@@ -187,8 +195,6 @@ static int finish_child(struct native_place *p, const struct sbx_spec *spec, str
 		return r;
 	if (write(w->go[0], "g", 1) != 1)
 		return sbx_fail_errno(err, errno, "cannot start the sandbox");
-	cgroup_make(&p->cgroup, p->slot.number, spec);
-	cgroup_join(&p->cgroup, pid);
 	return 0;
 }
 
@@ -232,8 +238,11 @@ static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, stru
 	}
 	if (r == 0)
 		map_mounts(p, spec, &w);
-	if (r == 0)
+	if (r == 0) {
+		cgroup_make(&p->cgroup, p->slot.number, spec);
+		cgroup_open_doors(&p->cgroup, &w.doors);
 		r = wire_up(&w, &p->slot, err);
+	}
 	if (r == 0)
 		r = start_child(p, &w, &pid, err);
 	if (r == 0)
@@ -271,6 +280,12 @@ static const struct {
 
 static void set_rlimits(const struct native_place *p, struct wire_setup *ret)
 {
+	/* Without a group for all of them, at least each process has the limit for its own data. */
+	if (p->cgroup.parts[CGROUP_MEMORY].problem != 0)
+		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
+			.resource = RLIMIT_DATA,
+			.value = p->limits[SBX_LIMIT_MEMORY_BYTES],
+		};
 	for (size_t i = 0; i < sizeof(rlimits) / sizeof(rlimits[0]); i++) {
 		/* In the single-id case processes are counted over all that our user runs. */
 		if (rlimits[i].resource == RLIMIT_NPROC && p->ids.mode == IDS_SINGLE &&

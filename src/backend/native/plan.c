@@ -152,11 +152,10 @@ static void add_usr(struct plan *plan)
 
 /* What tool chains read below /etc: nothing that tells who or where the host is. */
 static const char *const etc_shown[] = {
-	"/etc/alternatives", "/etc/ld.so.cache",     "/etc/ld.so.conf",	 "/etc/ld.so.conf.d",
-	"/etc/fonts",	     "/etc/java*",	     "/etc/R",		 "/etc/python3*",
-	"/etc/localtime",    "/etc/mime.types",	     "/etc/protocols",	 "/etc/services",
-	"/etc/os-release",   "/etc/ssl/certs",	     "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-	"/etc/perl",	     "/etc/debian_version", "/etc/magic",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",	    "/etc/java*",
+	"/etc/R",	     "/etc/python3.*",	 "/etc/localtime",  "/etc/mime.types",
+	"/etc/protocols",    "/etc/services",	 "/etc/os-release", "/etc/ssl/certs",
+	"/etc/perl",	     "/etc/ssl/openssl.cnf",
 };
 
 static void show_glob(struct plan *plan, const char *pattern)
@@ -233,7 +232,8 @@ static void add_proc(struct plan *plan)
 	for (size_t i = 0; i < sizeof(proc_masked) / sizeof(proc_masked[0]); i++) {
 		struct stat st;
 
-		if (stat(proc_masked[i], &st) < 0)
+		/* What only the host's root may read, nobody inside can. */
+		if (stat(proc_masked[i], &st) < 0 || (st.st_mode & 0004) == 0)
 			continue;
 		/* /run inside is an empty read-only folder: it hides a folder as null hides a file. */
 		add_bind(plan, S_ISDIR(st.st_mode) ? PLAN_ROOT "/run" : "/dev/null", proc_masked[i]);

@@ -78,7 +78,9 @@ int trouble_step(const struct plan *plan, uint32_t step, int sys_errno, struct s
 	auto_buf struct sbx_buf what = SBX_BUF_INIT(4096);
 	bool denied = sys_errno == EPERM || sys_errno == EACCES;
 
-	if (step >= plan->count)
+	if (step > plan->count)
+		return sbx_fail_errno(err, sys_errno, "cannot enter the sandbox's cgroup");
+	if (step == plan->count)
 		return sbx_fail_errno(err, sys_errno, "cannot start the sandbox's agent");
 	if (denied && blame_setting(err) < 0)
 		return -(int)err->code;
