@@ -376,21 +376,21 @@ int agent_fence_up(struct agent_fence *f, const struct wire_setup *setup, struct
 /* Landlock comes last, so that nothing of the above meets it. */
 int child_fence(const struct agent_fence *f, const char **ret_step)
 {
-	const char *step = "rlimits";
+	const char *step = "set its limits";
 	int r = 0;
 
 	if (wants(f->setup, WIRE_FENCE_RLIMIT))
 		r = child_set_rlimits(f->setup);
 	if (r == 0 && f->switch_user) {
-		step = "user";
+		step = "become its user";
 		r = child_switch_user(f->setup);
 	}
 	if (r == 0 && wants(f->setup, WIRE_FENCE_CAPABILITIES)) {
-		step = "capabilities";
+		step = "drop its capabilities";
 		r = child_drop_capabilities();
 	}
 	if (r == 0 && f->landlock_fd >= 0) {
-		step = "landlock";
+		step = "enter Landlock";
 		r = child_enter_landlock(f->landlock_fd);
 	}
 	if (r < 0)

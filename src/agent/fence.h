@@ -29,7 +29,8 @@ struct agent_fence {
 int agent_fence_up(struct agent_fence *f, const struct wire_setup *setup, struct wire_ready *ready);
 
 /*
- * In the child, after its descriptors are in place: 0, or -errno with *ret_step = what failed.
+ * In the child, after its descriptors are in place: 0, or -errno with *ret_step = what could not
+ * be done, as in "cannot %s".
  * A fence that READY reported as up never fails open: then this fails.
  */
 int child_fence(const struct agent_fence *f, const char **ret_step);

@@ -15,10 +15,10 @@ const struct sbx_language_info *sbx_language_at(size_t n)
 
 const struct sbx_language_info *sbx_language_find(const char *name)
 {
-	return info_of(sbx_lang_find(name));
+	return name ? info_of(sbx_lang_find(name)) : NULL;
 }
 
 const struct sbx_language_info *sbx_language_guess(const char *file_name)
 {
-	return info_of(sbx_lang_guess(file_name));
+	return file_name ? info_of(sbx_lang_guess(file_name)) : NULL;
 }

@@ -10,7 +10,6 @@
 #include "core/exchange.h"
 #include "core/result.h"
 #include "core/session.h"
-#include "core/toolchain.h"
 #include "lang/lang.h"
 
 #include <errno.h>
@@ -214,14 +213,16 @@ static int make_build_folder(struct operation *op, struct sbx_error *err)
 	return sbx_exchange_put(&op->x, marker, "", 0, err);
 }
 
+/* Whether the language's warm cache is shown in this very sandbox. */
 static bool has_cache(const struct operation *op)
 {
-	char *path = NULL;
-	bool has = op->lang->cache != NULL && sbx_toolchain_cache_path(op->lang, &path) == 0 &&
-		   path != NULL;
+	const struct sbx_lang *lang;
 
-	free(path);
-	return has;
+	for (size_t i = 0; (lang = sbx_lang_at(i)) != NULL; i++) {
+		if (lang == op->lang)
+			return (op->s->caches & 1u << i) != 0;
+	}
+	return false;
 }
 
 static int install(struct operation *op, const struct sbx_run *run, struct sbx_error *err)

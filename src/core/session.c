@@ -99,8 +99,9 @@ static void free_extra_mounts(struct sbx_spec *copy, size_t from)
 }
 
 /* Show the tool chains' warm caches that exist on this machine. */
-static void add_cache_mounts(struct sbx_spec *copy)
+static unsigned int add_cache_mounts(struct sbx_spec *copy)
 {
+	unsigned int shown = 0;
 	const struct sbx_lang *lang;
 
 	for (size_t i = 0; (lang = sbx_lang_at(i)) != NULL; i++) {
@@ -114,7 +115,9 @@ static void add_cache_mounts(struct sbx_spec *copy)
 			.inside = (char *)lang->cache->inside,
 			.as_is = true,
 		};
+		shown |= 1u << i;
 	}
+	return shown;
 }
 
 static int open_place(struct sbx_session *s, struct sbx_error *err)
@@ -122,7 +125,7 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	struct sbx_spec copy = *s->spec;
 	int r;
 
-	add_cache_mounts(&copy);
+	s->caches = add_cache_mounts(&copy);
 	r = sbx_place_open(&copy, &s->place, err);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;

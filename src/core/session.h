@@ -19,6 +19,7 @@ struct sbx_session {
 	uint32_t next_channel;
 	unsigned int runs;
 	uint64_t create_ns; /* told in the first result */
+	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	bool broken;	    /* the stream cannot be used any more */
 };
 

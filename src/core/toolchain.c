@@ -2,12 +2,12 @@
 #include "core/toolchain.h"
 
 #include "base/auto.h"
-#include "base/buf.h"
 #include "base/io.h"
+#include "base/strv.h"
 
+#include <llmsandbox/language.h>
 #include <llmsandbox/session.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -17,25 +17,25 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define VERSION_MAX 64
+#define VERSION_MAX 32
 
-/* ---- where tools are ---- */
+/* ---- tools ---- */
 
-/* The tool's path in SBX_LANG_PATH and its file's state, or false. */
-static bool find_tool(const char *tool, char *ret_path, size_t size, struct stat *st)
+/* Where a program is on SBX_LANG_PATH, and its file; false when it is nowhere. */
+static bool find_tool(const char *name, char ret_path[PATH_MAX], struct stat *ret_file)
 {
-	const char *at = SBX_LANG_PATH;
+	const char *folder = SBX_LANG_PATH;
 
-	for (;;) {
-		size_t len = strcspn(at, ":");
+	while (*folder != '\0') {
+		size_t len = strcspn(folder, ":");
 
-		snprintf(ret_path, size, "%.*s/%s", (int)len, at, tool);
-		if (access(ret_path, X_OK) == 0 && stat(ret_path, st) == 0 && S_ISREG(st->st_mode))
+		snprintf(ret_path, PATH_MAX, "%.*s/%s", (int)len, folder, name);
+		if (stat(ret_path, ret_file) == 0 && S_ISREG(ret_file->st_mode) &&
+		    (ret_file->st_mode & 0111) != 0)
 			return true;
-		if (at[len] == '\0')
-			return false;
-		at += len + 1;
+		folder += len + (folder[len] == ':');
 	}
+	return false;
 }
 
 int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err)
@@ -44,210 +44,218 @@ int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err)
 	struct stat st;
 
 	for (size_t i = 0; lang->tools[i] != NULL; i++) {
-		if (!find_tool(lang->tools[i], path, sizeof(path), &st))
+		if (!find_tool(lang->tools[i], path, &st))
 			return sbx_fail(err, SBX_E_NOT_FOUND,
-					"%s needs '%s', which is not installed; on Debian: "
+					"%s needs '%s', which is not installed; install it with: "
 					"apt-get install %s",
-					lang->info.title, lang->tools[i], lang->info.package);
+					lang->info.id, lang->tools[i], lang->info.package);
 	}
 	return 0;
 }
 
-/* What tells one installed tool from another: a new version is another file. */
-static bool tool_key(const struct sbx_lang *lang, char *ret, size_t size)
+/* ---- the cache folder ---- */
+
+/* Its path, whether it exists or not; false when this user has no place for one. */
+static bool cache_folder(char ret[PATH_MAX])
 {
-	char path[PATH_MAX], real[PATH_MAX];
-	struct stat st;
+	const char *xdg = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
+	int n = 0;
 
-	if (!find_tool(lang->tools[0], path, sizeof(path), &st) || realpath(path, real) == NULL)
-		return false;
-	snprintf(ret, size, "%s %llu %llu %lld.%09ld", real, (unsigned long long)st.st_ino,
-		 (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-	return true;
-}
-
-/* ---- the folder of what is remembered ---- */
-
-static bool cache_folder(char *ret, size_t size)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (geteuid() == 0)
-		snprintf(ret, size, "/var/cache/llm-sandbox");
-	else if (xdg != NULL && xdg[0] == '/')
-		snprintf(ret, size, "%s/llm-sandbox", xdg);
+	if (xdg != NULL && xdg[0] == '/')
+		n = snprintf(ret, PATH_MAX, "%s/llm-sandbox", xdg);
+	else if (geteuid() == 0)
+		n = snprintf(ret, PATH_MAX, "/var/cache/llm-sandbox");
 	else if (home != NULL && home[0] == '/')
-		snprintf(ret, size, "%s/.cache/llm-sandbox", home);
-	else
-		return false;
-	return true;
+		n = snprintf(ret, PATH_MAX, "%s/.cache/llm-sandbox", home);
+	return n > 0 && n < PATH_MAX;
 }
 
-/* Only we may have written what we believe. */
-static int open_cache_folder(bool make)
+/* What others can write to is nothing we may believe, and nothing to put files in. */
+static bool is_ours(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && (st->st_mode & 0022) == 0;
+}
+
+/* A descriptor of a folder in the cache folder ("." for itself), or -1. */
+static int open_cache(const char *name, bool make)
 {
 	char path[PATH_MAX];
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (!cache_folder(path, sizeof(path)))
-		return -ENOENT;
-	if (make) {
-		char *last = strrchr(path, '/');
-
-		*last = '\0';
+	if (!cache_folder(path))
+		return -1;
+	for (char *slash = strchr(path + 1, '/'); make; slash = strchr(slash + 1, '/')) {
+		if (slash != NULL)
+			*slash = '\0';
 		mkdir(path, 0755);
-		*last = '/';
-		mkdir(path, 0755);
+		if (slash == NULL)
+			break;
+		*slash = '/';
 	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
-		return -EPERM;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_ours(&st))
+		return -1;
+	if (strcmp(name, ".") != 0) {
+		int inner;
+
+		if (make)
+			mkdirat(fd, name, 0755);
+		inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		close(fd);
+		fd = inner;
+		if (fd < 0 || fstat(fd, &st) < 0 || !is_ours(&st))
+			return -1;
+	}
 	return take_fd(fd);
 }
 
-static bool is_version(const char *text)
-{
-	size_t len = strlen(text);
+/* ---- versions on disk ---- */
 
-	return len > 0 && len < VERSION_MAX && strspn(text, "0123456789.") == len && text[0] != '.';
+/* What identifies the tool that was asked: any change of its file is another tool. */
+static bool describe_tool(const struct sbx_lang *lang, char *ret, size_t size)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int n;
+
+	if (!find_tool(lang->version[0], path, &st))
+		return false;
+	n = snprintf(ret, size, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
+		     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+		     (unsigned long long)st.st_ino);
+	return n > 0 && (size_t)n < size;
 }
 
-/* The remembered version for this very tool; free() it. NULL: none. */
-static char *recall_version(const struct sbx_lang *lang)
+static size_t version_length(const char *text)
 {
-	auto_close int folder = open_cache_folder(false);
-	auto_free char *text = NULL;
-	char key[PATH_MAX + 128], name[64];
+	return strspn(text, "0123456789.");
+}
+
+/* The version that was told by this very tool before, or false. */
+static bool recall_version(const struct sbx_lang *lang, char ret[VERSION_MAX])
+{
 	struct sbx_error ignored;
-	char *line;
+	auto_free char *text = NULL;
+	auto_close int fd = open_cache(".", false);
+	char tool[PATH_MAX + 128], name[64];
+	size_t text_len, tool_len, len;
+
+	if (fd < 0 || !describe_tool(lang, tool, sizeof(tool)))
+		return false;
+	snprintf(name, sizeof(name), "version-%s", lang->info.id);
+	if (sbx_read_file(fd, name, sizeof(tool) + VERSION_MAX, &text, &text_len, &ignored) < 0)
+		return false;
+	tool_len = strlen(tool);
+	if (text_len <= tool_len || memcmp(text, tool, tool_len) != 0)
+		return false;
+	len = version_length(text + tool_len);
+	if (len == 0 || len >= VERSION_MAX || strcmp(text + tool_len + len, "\n") != 0 ||
+	    text[tool_len] == '.')
+		return false;
+	memcpy(ret, text + tool_len, len);
+	ret[len] = '\0';
+	return true;
+}
+
+/* Best effort: what is not kept is asked again. */
+static void keep_version(const struct sbx_lang *lang, const char *version)
+{
+	auto_close int folder_fd = open_cache(".", true);
+	auto_close int fd = -1;
+	char text[PATH_MAX + 128 + VERSION_MAX], name[64], temporary[96];
 	size_t len;
 
-	if (folder < 0 || !tool_key(lang, key, sizeof(key)))
-		return NULL;
-	snprintf(name, sizeof(name), "version-%s", lang->info.id);
-	if (sbx_read_file(folder, name, sizeof(key) + VERSION_MAX, &text, &len, &ignored) < 0)
-		return NULL;
-	line = strchr(text, '\n');
-	if (line == NULL)
-		return NULL;
-	*line++ = '\0';
-	if (strcmp(text, key) != 0 || !is_version(line))
-		return NULL;
-	return strdup(line);
-}
-
-/* Best effort: without it the tool is asked again next time. */
-static void remember_version(const struct sbx_lang *lang, const char *version)
-{
-	auto_close int folder = open_cache_folder(true);
-	auto_close int fd = -1;
-	char key[PATH_MAX + 128], name[64], temp[96];
-
-	if (folder < 0 || !tool_key(lang, key, sizeof(key)))
+	if (folder_fd < 0 || !describe_tool(lang, text, PATH_MAX + 128))
 		return;
+	len = strlen(text);
+	len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", version);
 	snprintf(name, sizeof(name), "version-%s", lang->info.id);
-	snprintf(temp, sizeof(temp), ".%s.%d", name, (int)getpid());
-	fd = openat(folder, temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	snprintf(temporary, sizeof(temporary), ".%s-%d", name, (int)gettid());
+
+	unlinkat(folder_fd, temporary, 0);
+	fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return;
-	if (dprintf(fd, "%s\n%s", key, version) < 0 || renameat(folder, temp, folder, name) < 0)
-		unlinkat(folder, temp, 0);
+	if (sbx_write_all(fd, text, len) < 0 || renameat(folder_fd, temporary, folder_fd, name) < 0)
+		unlinkat(folder_fd, temporary, 0);
 }
 
-/* ---- asking a tool ---- */
+/* ---- asking the tool ---- */
 
-/* Run argv in a sandbox made for it, with one writable mount or none. */
-static int run_apart(const char *const *argv, const char *const *env, const char *writable,
-		     const char *inside, struct sbx_result **ret, struct sbx_error *err)
-{
-	struct sbx_command command = {.argv = argv, .io = {.env = env}};
-	struct sbx_session *session = NULL;
-	struct sbx_spec *spec = NULL;
-	int r = sbx_spec_new(&spec, err);
-
-	if (r == 0 && writable != NULL) {
-		r = sbx_spec_add_mount(spec, writable, inside, true, err);
-		if (r == 0)
-			r = sbx_spec_set_limit(spec, SBX_LIMIT_WALL_MS, 600000, err);
-		if (r == 0)
-			r = sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, 4ull << 30, err);
-		if (r == 0)
-			r = sbx_spec_set_limit(spec, SBX_LIMIT_CPU_MILLI, 64000, err);
-		if (r == 0)
-			r = sbx_spec_set_limit(spec, SBX_LIMIT_PROCESSES, 1024, err);
-	}
-	if (r == 0)
-		r = sbx_session_open(spec, &session, err);
-	if (r == 0)
-		r = sbx_session_exec(session, &command, ret, err);
-	sbx_session_close(session);
-	sbx_spec_free(spec);
-	return r;
-}
-
-/* The first number with dots in what a tool printed: "openjdk 17.0.15" is 17.0.15. */
+/* The first number with its points in what a tool printed: "go1.26.8 linux" has 1.26.8. */
 static bool parse_version(const char *text, char ret[VERSION_MAX])
 {
-	for (; *text != '\0'; text++) {
-		size_t len = strspn(text, "0123456789.");
+	const char *start = strpbrk(text, "0123456789");
+	size_t len;
 
-		if (len >= 3 && len < VERSION_MAX && memchr(text, '.', len) != NULL && *text != '.') {
-			memcpy(ret, text, len);
-			ret[len] = '\0';
-			while (len > 0 && ret[len - 1] == '.')
-				ret[--len] = '\0';
-			return true;
-		}
-		if (len > 0)
-			text += len - 1;
-	}
-	return false;
+	if (start == NULL)
+		return false;
+	len = version_length(start);
+	while (start[len - 1] == '.')
+		len--;
+	if (len >= VERSION_MAX)
+		return false;
+	memcpy(ret, start, len);
+	ret[len] = '\0';
+	return true;
+}
+
+static int run_in_sandbox(const struct sbx_spec *spec, const struct sbx_command *command,
+			  struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_session *session = NULL;
+	int r = sbx_session_open(spec, &session, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_session_exec(session, command, ret, err);
+	sbx_session_close(session);
+	return r;
 }
 
 static int ask_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struct sbx_error *err)
 {
-	/* go wants to know where its cache would be before it tells its version. */
-	const char *const env[] = {"GOCACHE=/tmp/go", "GOTOOLCHAIN=local", NULL};
-	struct sbx_result *result;
+	struct sbx_command command = {.argv = lang->version};
+	struct sbx_result *result = NULL;
+	struct sbx_spec *spec = NULL;
 	bool found;
-	int r = run_apart(lang->version, env, NULL, NULL, &result, err);
+	int r = sbx_spec_new(&spec, err);
 
 	if (r < 0)
-		return sbx_wrap(err, "cannot ask %s for its version", lang->info.title);
-	found = parse_version(result->out.data, ret) || parse_version(result->errout.data, ret);
-	sbx_result_free(result);
+		return r;
+	r = run_in_sandbox(spec, &command, &result, err);
+	sbx_spec_free(spec);
+	if (r < 0)
+		return sbx_wrap(err, "cannot ask %s for its version", lang->version[0]);
+	/* java and older tools answer on stderr. */
+	found = result->exit_code == 0 && (parse_version(result->out.data, ret) ||
+					   parse_version(result->errout.data, ret));
 	if (!found)
-		return sbx_fail(err, SBX_E_UNAVAILABLE, "'%s' does not tell its version",
-				lang->version[0]);
-	return 0;
+		sbx_fail(err, SBX_E_UNAVAILABLE, "%s does not tell its version (exit code %d): %.160s",
+			 lang->version[0], result->exit_code, result->errout.data);
+	sbx_result_free(result);
+	return found ? 0 : -SBX_E_UNAVAILABLE;
 }
 
-static int get_version(const struct sbx_lang *lang, char **ret, struct sbx_error *err)
+static int get_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struct sbx_error *err)
 {
-	char version[VERSION_MAX];
 	int r = sbx_toolchain_check(lang, err);
 
-	if (r < 0)
+	if (r < 0 || recall_version(lang, ret))
 		return r;
-	*ret = recall_version(lang);
-	if (*ret != NULL)
-		return 0;
-	r = ask_version(lang, version, err);
-	if (r < 0)
-		return r;
-	remember_version(lang, version);
-	*ret = strdup(version);
-	return *ret ? 0 : sbx_fail_errno(err, ENOMEM, "cannot keep a version");
+	r = ask_version(lang, ret, err);
+	if (r == 0)
+		keep_version(lang, ret);
+	return r;
 }
 
 static int find_language(const char *id, const struct sbx_lang **ret, struct sbx_error *err)
 {
-	*ret = sbx_lang_find(id);
+	*ret = id ? sbx_lang_find(id) : NULL;
 	if (*ret == NULL)
-		return sbx_fail(err, SBX_E_NOT_FOUND, "there is no language '%.64s'", id);
+		return sbx_fail(err, SBX_E_NOT_FOUND, "there is no language '%.64s'", id ? id : "");
 	return 0;
 }
 
@@ -255,114 +263,228 @@ int sbx_language_version(const char *id, char **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
 	const struct sbx_lang *lang;
+	char version[VERSION_MAX];
+	char *copy;
 	int r;
 
 	err = err ? err : &lent;
 	r = find_language(id, &lang, err);
-	return r < 0 ? r : get_version(lang, ret, err);
+	if (r == 0)
+		r = get_version(lang, version, err);
+	if (r < 0)
+		return r;
+	copy = strdup(version);
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep a version");
+	*ret = copy;
+	return 0;
 }
 
 /* ---- warm caches ---- */
 
-static int cache_path(const struct sbx_lang *lang, const char *version, const char *suffix,
-		      char **ret)
+static void name_cache(const struct sbx_lang *lang, const char *version, char *ret, size_t size)
 {
-	char folder[PATH_MAX / 2];
+	snprintf(ret, size, "%s-%s", lang->info.id, version);
+}
 
-	if (!cache_folder(folder, sizeof(folder)))
-		return -ENOENT;
-	if (asprintf(ret, "%s/toolchains/%s-%s%s", folder, lang->info.id, version, suffix) < 0) {
-		*ret = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+static bool cache_exists(int folder_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_ours(&st);
 }
 
 int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret)
 {
-	auto_free char *version = recall_version(lang);
-	auto_free char *path = NULL;
-	struct stat st;
+	auto_close int fd = -1;
+	char folder[PATH_MAX], version[VERSION_MAX], name[96];
+	char *path;
 
 	*ret = NULL;
-	if (version == NULL || cache_path(lang, version, "", &path) < 0)
+	if (lang->cache == NULL || !recall_version(lang, version) || !cache_folder(folder))
 		return 0;
-	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		*ret = take_ptr(path);
+	fd = open_cache("toolchains", false);
+	name_cache(lang, version, name, sizeof(name));
+	if (fd < 0 || !cache_exists(fd, name))
+		return 0;
+	if (asprintf(&path, "%s/toolchains/%s", folder, name) < 0)
+		return -SBX_E_SYSTEM;
+	*ret = path;
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st, (void)type, (void)ftw;
+	(void)st;
+	(void)type;
+	(void)at;
 	return remove(path);
 }
 
 static void remove_tree(const char *path)
 {
-	nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Fill the staging folder in a sandbox and give it its name when it is whole. */
-static int fill_cache(const struct sbx_lang *lang, const char *staging, const char *path,
-		      struct sbx_error *err)
+/* Files and folders of our own that nobody changes any more; anything else is no cache. */
+static int seal_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	struct sbx_result *result = NULL;
-	int r;
+	(void)at;
+	if (type != FTW_F && type != FTW_D)
+		return EINVAL;
+	if (type == FTW_F && (!S_ISREG(st->st_mode) || st->st_nlink != 1))
+		return EINVAL;
+	if (lchown(path, geteuid(), getegid()) < 0)
+		return errno;
+	if (chmod(path, type == FTW_D || (st->st_mode & 0100) ? 0755 : 0444) < 0)
+		return errno;
+	return 0;
+}
 
-	remove_tree(staging);
-	if (mkdir(staging, 0755) < 0)
-		return sbx_fail_errno(err, errno, "cannot make '%s'", staging);
-	r = run_apart(lang->cache->fill, lang->cache->env, staging, lang->cache->inside, &result, err);
-	if (r == 0 && result->exit_code != 0)
-		r = sbx_fail(err, SBX_E_UNAVAILABLE, "cannot warm the cache of %s: %.300s",
-			     lang->info.title, result->errout.data);
-	sbx_result_free(result);
-	if (r == 0 && rename(staging, path) < 0)
-		r = sbx_fail_errno(err, errno, "cannot keep '%s'", path);
-	if (r < 0)
-		remove_tree(staging);
+static int set_generous_limits(struct sbx_spec *spec, struct sbx_error *err)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct {
+		enum sbx_limit limit;
+		uint64_t value;
+	} limits[] = {
+		{SBX_LIMIT_WALL_MS, 900000},
+		{SBX_LIMIT_CPU_MILLI, (uint64_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus) * 1000},
+		{SBX_LIMIT_MEMORY_BYTES, 4ull << 30},
+		{SBX_LIMIT_PROCESSES, 2048},
+		{SBX_LIMIT_DISK_BYTES, 2ull << 30},
+		{SBX_LIMIT_OPEN_FILES, 4096},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && r == 0; i++)
+		r = sbx_spec_set_limit(spec, limits[i].limit, limits[i].value, err);
 	return r;
 }
 
-/* One builder at a time; who waited finds the folder made. */
-static int make_cache(const struct sbx_lang *lang, const char *version, struct sbx_error *err)
+static int run_fill(const struct sbx_lang *lang, const struct sbx_spec *spec, struct sbx_error *err)
 {
-	auto_close int folder = open_cache_folder(true);
-	auto_close int lock = -1;
-	auto_free char *path = NULL;
-	auto_free char *staging = NULL;
-	struct stat st;
+	struct sbx_lang_values values = {
+		.build = lang->cache->inside,
+		.memory_mb = (unsigned long)(sbx_spec_get_limit(spec, SBX_LIMIT_MEMORY_BYTES) >> 20),
+		.cpus = (unsigned long)(sbx_spec_get_limit(spec, SBX_LIMIT_CPU_MILLI) / 1000),
+	};
+	static const char *const nothing[] = {NULL};
+	auto_strv char **argv = sbx_lang_expand(lang->cache->fill, &values, NULL);
+	auto_strv char **env =
+		sbx_lang_expand(lang->cache->env ? lang->cache->env : nothing, &values, NULL);
+	struct sbx_command command = {
+		.argv = (const char *const *)argv,
+		.io.env = (const char *const *)env,
+	};
+	struct sbx_result *result = NULL;
+	int r;
 
-	if (folder < 0)
-		return sbx_fail_errno(err, -folder, "cannot open the cache folder");
-	if (mkdirat(folder, "toolchains", 0755) < 0 && errno != EEXIST)
-		return sbx_fail_errno(err, errno, "cannot make the folder of warm caches");
-	if (cache_path(lang, version, "", &path) < 0 || cache_path(lang, version, ".new", &staging) < 0)
-		return sbx_fail_errno(err, ENOMEM, "cannot name a warm cache");
-	lock = openat(folder, "toolchains", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return sbx_fail_errno(err, errno, "cannot lock the folder of warm caches");
-	if (lstat(path, &st) == 0)
+	if (argv == NULL || env == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build a command line");
+	r = run_in_sandbox(spec, &command, &result, err);
+	if (r == 0 && (result->reason != SBX_EXITED || result->exit_code != 0))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "'%s' failed (%s, exit code %d): %.200s", argv[0],
+			     sbx_reason_name(result->reason), result->exit_code,
+			     result->errout.data);
+	sbx_result_free(result);
+	return r;
+}
+
+static int fill(const struct sbx_lang *lang, const char *staging, struct sbx_error *err)
+{
+	struct sbx_spec *spec = NULL;
+	int r = sbx_spec_new(&spec, err);
+
+	if (r < 0)
+		return r;
+	r = set_generous_limits(spec, err);
+	if (r == 0)
+		r = sbx_spec_add_mount(spec, staging, lang->cache->inside, true, err);
+	if (r == 0)
+		r = run_fill(lang, spec, err);
+	sbx_spec_free(spec);
+	return r;
+}
+
+/* The folder while it is made; who holds the lock may remove one that was left half-built. */
+static int make_staging(const char *staging, struct sbx_error *err)
+{
+	remove_tree(staging);
+	if (mkdir(staging, 0755) < 0)
+		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", staging);
+	return 0;
+}
+
+static int publish(const char *staging, const char *final, struct sbx_error *err)
+{
+	int r = nftw(staging, seal_entry, 16, FTW_PHYS | FTW_MOUNT);
+
+	if (r != 0)
+		return sbx_fail_errno(err, r > 0 ? r : errno, "cannot use what is in '%s'", staging);
+	if (rename(staging, final) < 0)
+		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", final);
+	return 0;
+}
+
+/* Wait for others who make the same, and keep them waiting until *ret is closed. */
+static int lock_caches(int folder_fd, int *ret, struct sbx_error *err)
+{
+	auto_close int fd = openat(folder_fd, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the lock of the tool chains' caches");
+	while (flock(fd, LOCK_EX) < 0) {
+		if (errno != EINTR)
+			return sbx_fail_errno(err, errno, "cannot lock the tool chains' caches");
+	}
+	*ret = take_fd(fd);
+	return 0;
+}
+
+static int make_cache(const struct sbx_lang *lang, const char *name, struct sbx_error *err)
+{
+	auto_close int folder_fd = open_cache("toolchains", true);
+	auto_close int lock_fd = -1;
+	char folder[PATH_MAX], staging[PATH_MAX + 128], final[PATH_MAX + 128];
+	int r;
+
+	if (folder_fd < 0 || !cache_folder(folder))
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"there is no cache folder that this user can write and others cannot");
+	if (cache_exists(folder_fd, name))
 		return 0;
-	return fill_cache(lang, staging, path, err);
+	r = lock_caches(folder_fd, &lock_fd, err);
+	if (r < 0 || cache_exists(folder_fd, name))
+		return r;
+	snprintf(staging, sizeof(staging), "%s/toolchains/.new", folder);
+	snprintf(final, sizeof(final), "%s/toolchains/%s", folder, name);
+
+	r = make_staging(staging, err);
+	if (r == 0)
+		r = fill(lang, staging, err);
+	if (r == 0)
+		r = publish(staging, final, err);
+	if (r < 0)
+		remove_tree(staging);
+	return r;
 }
 
 int sbx_language_prepare(const char *id, struct sbx_error *err)
 {
 	struct sbx_error lent;
 	const struct sbx_lang *lang;
-	auto_free char *path = NULL;
-	auto_free char *version = NULL;
+	char version[VERSION_MAX], name[96];
 	int r;
 
 	err = err ? err : &lent;
 	r = find_language(id, &lang, err);
 	if (r < 0 || lang->cache == NULL)
 		return r;
-	sbx_toolchain_cache_path(lang, &path);
-	if (path != NULL)
-		return 0;
-	r = get_version(lang, &version, err);
-	return r < 0 ? r : make_cache(lang, version, err);
+	r = get_version(lang, version, err);
+	if (r < 0)
+		return r;
+	name_cache(lang, version, name, sizeof(name));
+	r = make_cache(lang, name, err);
+	return r < 0 ? sbx_wrap(err, "cannot make the warm cache of %s", lang->info.title) : 0;
 }

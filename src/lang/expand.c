@@ -1,71 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/lang.h"
 
-#include "base/auto.h"
 #include "base/buf.h"
 #include "base/strv.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
-#define ARGUMENT_MAX (1u << 20)
+/* One string of a command line; the kernel takes at most 128 KiB (MAX_ARG_STRLEN). */
+#define ARGUMENT_MAX (128u << 10)
 
-/* The value of the placeholder at text ("{src}…"), and its length there; NULL: none starts here. */
-static const char *find_value(const char *text, const struct sbx_lang_values *v, char number[32],
-			      size_t *ret_len)
+struct placeholder {
+	const char *name; /* with its braces */
+	const char *text; /* NULL: it is a number */
+	unsigned long number;
+};
+
+static const struct placeholder *find_placeholder(const struct placeholder *list, const char *at)
 {
-	const struct {
-		const char *name, *value;
-		unsigned long number;
-	} rows[] = {
-		{"{src}", v->src, 0},	  {"{dir}", v->dir, 0},
-		{"{build}", v->build, 0}, {"{main}", v->main, 0},
-		{"{memory_mb}", NULL, v->memory_mb}, {"{cpus}", NULL, v->cpus},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		*ret_len = strlen(rows[i].name);
-		if (strncmp(text, rows[i].name, *ret_len) != 0)
-			continue;
-		if (rows[i].number == 0)
-			return rows[i].value ? rows[i].value : "";
-		snprintf(number, 32, "%lu", rows[i].number);
-		return number;
+	for (; list->name != NULL; list++) {
+		if (strncmp(list->name, at, strlen(list->name)) == 0)
+			return list;
 	}
 	return NULL;
 }
 
-static char *expand_one(const char *text, const struct sbx_lang_values *values)
+/* A brace that starts no placeholder stands for itself. */
+static char *expand_one(const char *template, const struct placeholder *list)
 {
 	auto_buf struct sbx_buf out = SBX_BUF_INIT(ARGUMENT_MAX);
 
-	while (*text != '\0') {
-		char number[32];
-		size_t len;
-		const char *value = find_value(text, values, number, &len);
+	while (*template != '\0') {
+		size_t plain = strcspn(template, "{");
+		const struct placeholder *p;
 
-		if (value != NULL) {
-			sbx_buf_puts(&out, value);
-			text += len;
-			continue;
-		}
-		sbx_buf_append(&out, text++, 1);
+		sbx_buf_append(&out, template, plain);
+		template += plain;
+		if (*template == '\0')
+			break;
+		p = find_placeholder(list, template);
+		if (p == NULL)
+			sbx_buf_append(&out, template++, 1);
+		else if (p->text != NULL)
+			sbx_buf_puts(&out, p->text);
+		else
+			sbx_buf_printf(&out, "%lu", p->number);
+		template += p ? strlen(p->name) : 0;
 	}
 	return sbx_buf_take(&out);
+}
+
+static size_t length(const char *const *list)
+{
+	return sbx_strv_len((char *const *)list);
 }
 
 char **sbx_lang_expand(const char *const *argv_template, const struct sbx_lang_values *values,
 		       const char *const *extra)
 {
-	size_t own = sbx_strv_len((char *const *)argv_template);
-	size_t more = sbx_strv_len((char *const *)extra);
-	auto_strv char **list = calloc(own + more + 1, sizeof(*list));
+	const struct placeholder list[] = {
+		{"{src}", values->src ? values->src : "", 0},
+		{"{dir}", values->dir ? values->dir : "", 0},
+		{"{build}", values->build ? values->build : "", 0},
+		{"{main}", values->main ? values->main : "", 0},
+		{"{memory_mb}", NULL, values->memory_mb},
+		{"{cpus}", NULL, values->cpus},
+		{NULL, NULL, 0},
+	};
+	size_t own = length(argv_template), more = length(extra);
+	auto_strv char **argv = calloc(own + more + 1, sizeof(*argv));
+	char **ret = argv;
 
-	for (size_t i = 0; list != NULL && i < own + more; i++) {
-		list[i] = i < own ? expand_one(argv_template[i], values) : strdup(extra[i - own]);
-		if (list[i] == NULL)
+	if (argv == NULL)
+		return NULL;
+	for (size_t i = 0; i < own + more; i++) {
+		argv[i] = i < own ? expand_one(argv_template[i], list) : strdup(extra[i - own]);
+		if (argv[i] == NULL)
 			return NULL;
 	}
-	return take_ptr(list);
+	argv = NULL;
+	return ret;
 }

@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
-#define GO_CACHE "/opt/llm-sandbox/go"
+#define CACHE_INSIDE "/opt/llm-sandbox/go"
+
+/* One cache for all runs of a session. It stands beside {build}, which is new in each run. */
+#define CACHE "{build}/../.llm-sandbox-go-cache"
 
 /*
- * Go writes into its build cache, so the warm one, which is read-only, becomes a folder of links
- * to its files in the sandbox: go reads through them and adds its own files beside them.
+ * Since 1.20 the standard library comes as source alone: a program with net/http takes 20 s to
+ * build from nothing and 0.45 s with a warm cache (25 s and 170 MB to make, on two cores).
+ * Before, it comes compiled, and the cache costs nothing to make and gains nothing.
+ *
+ * Go reads cached files through links but wants to add its own beside them (for want of that it
+ * takes a package that is not indexed yet for one that does not exist), so that the folders are
+ * real and the files links: 50 ms in the first run of a session, little in the next ones. find
+ * says nothing where the warm cache is on the machine but not shown.
  */
-static const char *const *const use_cache[] = {
-	SBX_ARGV("cp", "-rs", GO_CACHE "/.", "{build}/go-cache"),
-	NULL,
-};
-
 static const struct sbx_lang_cache cache = {
-	.inside = GO_CACHE,
+	.inside = CACHE_INSIDE,
 	.fill = SBX_ARGV("go", "build", "std"),
-	.use = use_cache,
-	.env = SBX_ARGV("GOCACHE=" GO_CACHE, "GOPATH=/home/sandbox/go", "GOFLAGS=-mod=mod",
-			"GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0", "GOTELEMETRY=off"),
+	.use = (const char *const *const[]){
+		SBX_ARGV("find", "/opt", "-maxdepth", "2", "-path", CACHE_INSIDE, "-exec", "cp",
+			 "-rsuT", "{}", CACHE, ";"),
+		NULL,
+	},
+	.env = SBX_ARGV("GOCACHE={build}", "GOPROXY=off", "GOTOOLCHAIN=local"),
 };
 
+/*
+ * Module mode, as go has it by default: without a go.mod the file is a program of its own, with
+ * one it sees the packages of its module. Nothing is downloaded, neither modules nor another
+ * tool chain. GOMAXPROCS keeps compiler and program to the CPUs they have instead of the CPUs
+ * they see; cgo is left as the tool chain has it, because Go 1.19 ships its compiled library
+ * for that setting.
+ */
 const struct sbx_lang sbx_lang_go = {
 	.info = {
 		.id = "go",
@@ -34,9 +48,6 @@ const struct sbx_lang sbx_lang_go = {
 	.version = SBX_ARGV("go", "version"),
 	.compile = SBX_ARGV("go", "build", "-o", "{build}/main", "{src}"),
 	.run = SBX_ARGV("{build}/main"),
-	/* Offline, and no other tool chain than the one that is installed. */
-	.env = SBX_ARGV("GOCACHE={build}/go-cache", "GOPATH=/home/sandbox/go", "GOFLAGS=-mod=mod",
-			"GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
-			"CGO_ENABLED=0", "GO111MODULE=auto"),
+	.env = SBX_ARGV("GOCACHE=" CACHE, "GOPROXY=off", "GOTOOLCHAIN=local", "GOMAXPROCS={cpus}"),
 	.cache = &cache,
 };

@@ -1,202 +1,244 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/java_source.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-struct lexer {
-	const char *at, *end;
-	char token[128]; /* an identifier, or one character; "" at the end */
+/* ---- words and signs ---- */
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_SIGN };
+
+struct token {
+	enum token_kind kind;
+	const char *at; /* of a sign: the sign */
+	size_t len;
 };
 
-static bool is_name_start(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-	       (c & 0x80) != 0;
-}
+struct lexer {
+	const char *at, *end;
+};
 
-static bool is_name_part(char c)
-{
-	return is_name_start(c) || (c >= '0' && c <= '9');
-}
-
-static bool looks_at(const struct lexer *l, const char *text)
+static bool starts_with(const struct lexer *x, const char *text)
 {
 	size_t len = strlen(text);
 
-	return (size_t)(l->end - l->at) >= len && memcmp(l->at, text, len) == 0;
+	return (size_t)(x->end - x->at) >= len && memcmp(x->at, text, len) == 0;
 }
 
-/* Behind the next place of this text, or at the end. */
-static void skip_past(struct lexer *l, const char *text)
+/* Go behind the next `close`, or to the end. A backslash hides what follows it in literals. */
+static void skip_past(struct lexer *x, const char *close, bool escapes)
 {
-	while (l->at < l->end && !looks_at(l, text))
-		l->at++;
-	l->at += l->at < l->end ? strlen(text) : 0;
-}
+	size_t len = strlen(close);
 
-/* A literal in these quotes; escapes hide a quote, and a line's end ends a one-line literal. */
-static void skip_literal(struct lexer *l, const char *quote)
-{
-	bool one_line = quote[1] == '\0';
-
-	l->at += strlen(quote);
-	while (l->at < l->end && !looks_at(l, quote)) {
-		if (one_line && *l->at == '\n')
+	while (x->at < x->end) {
+		if (escapes && *x->at == '\\') {
+			x->at += x->end - x->at > 1 ? 2 : 1;
+			continue;
+		}
+		if (starts_with(x, close)) {
+			x->at += len;
 			return;
-		l->at += *l->at == '\\' && l->at + 1 < l->end ? 2 : 1;
+		}
+		x->at++;
 	}
-	l->at += l->at < l->end ? strlen(quote) : 0;
 }
 
-/* Skip what is no token; false when a token starts here. */
-static bool skip_one(struct lexer *l)
+/* A literal that is not closed on its line is an error of the program; it must not eat the rest. */
+static void skip_literal(struct lexer *x, char quote)
 {
-	if (looks_at(l, "//"))
-		skip_past(l, "\n");
-	else if (looks_at(l, "/*"))
-		l->at += 2, skip_past(l, "*/");
-	else if (looks_at(l, "\"\"\""))
-		skip_literal(l, "\"\"\"");
-	else if (*l->at == '"')
-		skip_literal(l, "\"");
-	else if (*l->at == '\'')
-		skip_literal(l, "'");
-	else if (*l->at == ' ' || *l->at == '\t' || *l->at == '\r' || *l->at == '\n')
-		l->at++;
-	else
+	for (x->at++; x->at < x->end && *x->at != '\n'; x->at++) {
+		if (*x->at == quote) {
+			x->at++;
+			return;
+		}
+		if (*x->at == '\\' && x->end - x->at > 1)
+			x->at++;
+	}
+}
+
+/* Skip one comment or literal; false when none starts here. */
+static bool skip_opaque(struct lexer *x)
+{
+	if (starts_with(x, "//")) {
+		skip_past(x, "\n", false);
+	} else if (starts_with(x, "/*")) {
+		x->at += 2;
+		skip_past(x, "*/", false);
+	} else if (starts_with(x, "\"\"\"")) {
+		x->at += 3;
+		skip_past(x, "\"\"\"", true);
+	} else if (*x->at == '"' || *x->at == '\'') {
+		skip_literal(x, *x->at);
+	} else {
 		return false;
+	}
 	return true;
 }
 
-static void next_token(struct lexer *l)
+static bool is_word_char(char c)
 {
-	size_t n = 0;
+	unsigned char u = (unsigned char)c;
 
-	while (l->at < l->end && skip_one(l))
-		;
-	if (l->at < l->end && !is_name_start(*l->at))
-		l->token[n++] = *l->at++;
-	else
-		while (l->at < l->end && is_name_part(*l->at)) {
-			if (n < sizeof(l->token) - 1)
-				l->token[n++] = *l->at;
-			l->at++;
-		}
-	l->token[n] = '\0';
+	return isalnum(u) || u == '_' || u == '$' || u >= 0x80;
 }
 
-static bool is(const struct lexer *l, const char *token)
+static struct token next_token(struct lexer *x)
 {
-	return strcmp(l->token, token) == 0;
-}
+	struct token t = {.kind = TOKEN_END};
 
-static bool starts_type(const struct lexer *l)
-{
-	return is(l, "class") || is(l, "interface") || is(l, "enum") || is(l, "record");
-}
-
-/* What was found so far. */
-struct types {
-	char package[128];
-	char first[128], public_one[128], with_main[128];
-	bool public_has_main;
-};
-
-static void read_package(struct lexer *l, struct types *t)
-{
-	size_t n = 0;
-
-	for (next_token(l); !is(l, ";") && !is(l, ""); next_token(l)) {
-		size_t len = strlen(l->token);
-
-		if (n + len < sizeof(t->package)) {
-			memcpy(t->package + n, l->token, len);
-			n += len;
-		}
+	while (x->at < x->end && (isspace((unsigned char)*x->at) || skip_opaque(x))) {
+		if (x->at < x->end && isspace((unsigned char)*x->at))
+			x->at++;
 	}
-	t->package[n] = '\0';
+	if (x->at >= x->end)
+		return t;
+	t.at = x->at++;
+	t.kind = is_word_char(*t.at) ? TOKEN_WORD : TOKEN_SIGN;
+	while (t.kind == TOKEN_WORD && x->at < x->end && is_word_char(*x->at))
+		x->at++;
+	t.len = (size_t)(x->at - t.at);
+	return t;
 }
 
-/* The body of a type, to its closing brace: whether it declares `void main(` itself. */
-static bool body_has_main(struct lexer *l)
+static bool is_word(const struct token *t, const char *text)
 {
-	char before[2][128] = {"", ""};
-	bool found = false;
-	int depth = 0;
-
-	while (!is(l, "{") && !is(l, ";") && !is(l, ""))
-		next_token(l);
-	do {
-		if (is(l, "{"))
-			depth++;
-		else if (is(l, "}"))
-			depth--;
-		else if (is(l, "(") && depth == 1 && strcmp(before[1], "main") == 0 &&
-			 strcmp(before[0], "void") == 0)
-			found = true;
-		memcpy(before[0], before[1], sizeof(before[0]));
-		memcpy(before[1], l->token, sizeof(before[1]));
-		if (depth > 0)
-			next_token(l);
-	} while (depth > 0 && !is(l, ""));
-	return found;
+	return t->kind == TOKEN_WORD && t->len == strlen(text) && memcmp(t->at, text, t->len) == 0;
 }
 
-static void read_type(struct lexer *l, struct types *t, bool is_public)
-{
+/* ---- types and their main methods ---- */
+
+struct type {
 	char name[128];
 	bool has_main;
+};
 
-	next_token(l);
-	if (!is_name_start(l->token[0]))
-		return;
-	memcpy(name, l->token, sizeof(name));
-	has_main = body_has_main(l);
+struct scan {
+	struct lexer lexer;
+	unsigned int braces, parens; /* how deep we are in them */
+	bool is_public, is_static;   /* modifiers of what is being declared */
+	struct token before, last;   /* the two words or signs before this one */
+	char package[120];
+	struct type current, public_type, first_with_main, first;
+};
 
-	if (t->first[0] == '\0')
-		memcpy(t->first, name, sizeof(name));
-	if (is_public && t->public_one[0] == '\0') {
-		memcpy(t->public_one, name, sizeof(name));
-		t->public_has_main = has_main;
-	}
-	if (has_main && t->with_main[0] == '\0')
-		memcpy(t->with_main, name, sizeof(name));
+static void remember(struct type *slot, const struct type *type)
+{
+	if (slot->name[0] == '\0')
+		*slot = *type;
 }
 
-static void read_file(struct lexer *l, struct types *t)
+static void begin_type(struct scan *s)
 {
-	bool is_public = false;
+	struct token name = next_token(&s->lexer);
 
-	for (next_token(l); !is(l, ""); next_token(l)) {
-		if (is(l, "package")) {
-			read_package(l, t);
-		} else if (starts_type(l)) {
-			read_type(l, t, is_public);
-			is_public = false;
-		} else if (is(l, "public")) {
-			is_public = true;
-		} else if (is(l, ";")) {
-			is_public = false;
+	s->current = (struct type){0};
+	if (name.kind != TOKEN_WORD || name.len >= sizeof(s->current.name))
+		return;
+	memcpy(s->current.name, name.at, name.len);
+	remember(&s->first, &s->current);
+	if (s->is_public)
+		remember(&s->public_type, &s->current);
+	s->is_public = false;
+}
+
+static void found_main(struct scan *s)
+{
+	s->current.has_main = true;
+	remember(&s->first_with_main, &s->current);
+	if (strcmp(s->public_type.name, s->current.name) == 0)
+		s->public_type.has_main = true;
+}
+
+/* `package a.b;`, whatever stands between its parts. One that is too long is left out. */
+static void read_package(struct scan *s)
+{
+	struct token t = next_token(&s->lexer);
+	size_t len = 0;
+
+	for (; t.kind != TOKEN_END && *t.at != ';'; t = next_token(&s->lexer)) {
+		if (len + t.len >= sizeof(s->package)) {
+			len = 0;
+			break;
 		}
+		memcpy(s->package + len, t.at, t.len);
+		len += t.len;
+	}
+	s->package[len] = '\0';
+}
+
+static void take_word(struct scan *s, const struct token *t)
+{
+	if (s->parens > 0)
+		return;
+	if (s->braces == 1 && is_word(t, "static"))
+		s->is_static = true;
+	if (s->braces > 0)
+		return;
+	if (is_word(t, "package"))
+		read_package(s);
+	else if (is_word(t, "public"))
+		s->is_public = true;
+	else if (is_word(t, "class") || is_word(t, "interface") || is_word(t, "enum") ||
+		 is_word(t, "record"))
+		begin_type(s);
+}
+
+static void take_sign(struct scan *s, char sign)
+{
+	bool is_main = s->braces == 1 && s->parens == 0 && s->is_static &&
+		       is_word(&s->before, "void") && is_word(&s->last, "main");
+
+	if (sign == '(' && is_main && s->current.name[0] != '\0')
+		found_main(s);
+	if (sign == '(')
+		s->parens++;
+	else if (sign == ')' && s->parens > 0)
+		s->parens--;
+	else if (sign == '{')
+		s->braces++;
+	else if (sign == '}' && s->braces > 0)
+		s->braces--;
+	if (sign == '{' || sign == '}' || sign == ';')
+		s->is_public = s->is_static = false;
+}
+
+static void scan_source(struct scan *s)
+{
+	struct token t = next_token(&s->lexer);
+
+	for (; t.kind != TOKEN_END; t = next_token(&s->lexer)) {
+		if (t.kind == TOKEN_WORD)
+			take_word(s, &t);
+		else
+			take_sign(s, *t.at);
+		s->before = s->last;
+		s->last = t;
 	}
 }
 
 bool sbx_java_inspect(const char *code, size_t len, struct sbx_lang_source *ret,
 		      const char **ret_why)
 {
-	struct lexer l = {.at = code, .end = code + len};
-	struct types t = {0};
-	const char *main_type, *file;
+	struct scan s = {.lexer = {.at = code, .end = code + len}};
+	const struct type *start = &s.first;
+	const struct type *named = &s.public_type;
 
-	*ret_why = NULL;
-	read_file(&l, &t);
-	main_type = t.public_has_main ? t.public_one : t.with_main;
-	if (main_type[0] == '\0')
-		main_type = t.first[0] ? t.first : "Main";
-	file = t.public_one[0] ? t.public_one : main_type;
-	snprintf(ret->file_name, sizeof(ret->file_name), "%s.java", file);
-	snprintf(ret->main, sizeof(ret->main), "%s%s%s", t.package[0] ? t.package : "",
-		 t.package[0] ? "." : "", main_type);
+	(void)ret_why;
+	scan_source(&s);
+	if (s.first_with_main.name[0] != '\0')
+		start = &s.first_with_main;
+	else if (s.public_type.name[0] != '\0')
+		start = &s.public_type;
+	if (s.public_type.has_main)
+		start = &s.public_type;
+	if (named->name[0] == '\0')
+		named = &s.first_with_main;
+
+	*ret = (struct sbx_lang_source){0};
+	if (named->name[0] != '\0')
+		snprintf(ret->file_name, sizeof(ret->file_name), "%s.java", named->name);
+	snprintf(ret->main, sizeof(ret->main), "%s%s%s", s.package, s.package[0] ? "." : "",
+		 start->name[0] ? start->name : "Main");
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+/* Node writes to pipes synchronously on Linux, so there is no buffer to switch off. */
 const struct sbx_lang sbx_lang_javascript = {
 	.info = {
 		.id = "javascript",
@@ -14,4 +15,5 @@ const struct sbx_lang sbx_lang_javascript = {
 	.tools = SBX_ARGV("node"),
 	.version = SBX_ARGV("node", "--version"),
 	.run = SBX_ARGV("node", "{src}"),
+	.env = SBX_ARGV("NO_UPDATE_NOTIFIER=1"),
 };

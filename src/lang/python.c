@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+/*
+ * Byte code is not written: it would show up as files that the program made, and modules that
+ * are imported once gain nothing from it. The interpreter's own is in /usr already.
+ */
 const struct sbx_lang sbx_lang_python = {
 	.info = {
 		.id = "python",
@@ -9,10 +13,10 @@ const struct sbx_lang sbx_lang_python = {
 		.extension = ".py",
 		.package = "python3",
 	},
-	.extensions = SBX_ARGV(".py"),
+	.extensions = SBX_ARGV(".py", ".pyw"),
 	.file_name = "main.py",
 	.tools = SBX_ARGV("python3"),
 	.version = SBX_ARGV("python3", "--version"),
 	.run = SBX_ARGV("python3", "{src}"),
-	.env = SBX_ARGV("PYTHONUNBUFFERED=1"),
+	.env = SBX_ARGV("PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1"),
 };

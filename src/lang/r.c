@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+/* R flushes after each write, and keeps packages that a program installs in its home folder. */
 const struct sbx_lang sbx_lang_r = {
 	.info = {
 		.id = "r",
 		.title = "R",
-		.aliases = SBX_ARGV("rscript"),
+		.aliases = SBX_ARGV("rscript", "rlang"),
 		.extension = ".R",
 		.package = "r-base-core",
 	},
@@ -14,4 +15,5 @@ const struct sbx_lang sbx_lang_r = {
 	.tools = SBX_ARGV("Rscript"),
 	.version = SBX_ARGV("Rscript", "--version"),
 	.run = SBX_ARGV("Rscript", "{src}"),
+	.env = SBX_ARGV("LC_ALL=C.UTF-8"),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that table.c lists; each is in the file of its name. */
+/* The rows, for table.c alone; everybody else walks the table. */
 #pragma once
 
 #include "lang/lang.h"

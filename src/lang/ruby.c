@@ -2,8 +2,9 @@
 #include "lang/rows.h"
 
 /*
- * Ruby has no variable and no option that turns the buffer of $stdout off. It writes the buffer
- * at its end, also after an exception; what a program that is killed had not flushed is lost.
+ * Ruby holds output back when it goes into a pipe, and has no option or variable against that
+ * (only $stdout.sync = true in the program, and wrapping the program would change __FILE__,
+ * DATA and backtraces). It writes the rest at every end but a kill.
  */
 const struct sbx_lang sbx_lang_ruby = {
 	.info = {

@@ -1,49 +1,56 @@
 /* SPDX-License-Identifier: MIT */
+#include "lang/lang.h"
+
 #include "lang/rows.h"
 
 #include <string.h>
 #include <strings.h>
 
+/* In the order in which languages are listed everywhere. */
 static const struct sbx_lang *const languages[] = {
 	&sbx_lang_python, &sbx_lang_java, &sbx_lang_javascript, &sbx_lang_cpp,
 	&sbx_lang_go,	  &sbx_lang_ruby, &sbx_lang_r,
 };
 
-static bool has_name(const char *const *list, const char *name)
+#define LANGUAGES (sizeof(languages) / sizeof(languages[0]))
+
+const struct sbx_lang *sbx_lang_at(size_t n)
 {
-	for (; *list != NULL; list++) {
-		if (strcasecmp(*list, name) == 0)
+	return n < LANGUAGES ? languages[n] : NULL;
+}
+
+static bool contains(const char *const *list, const char *text)
+{
+	for (size_t i = 0; list[i] != NULL; i++) {
+		if (strcasecmp(list[i], text) == 0)
 			return true;
 	}
 	return false;
 }
 
-const struct sbx_lang *sbx_lang_at(size_t n)
-{
-	return n < sizeof(languages) / sizeof(languages[0]) ? languages[n] : NULL;
-}
-
 const struct sbx_lang *sbx_lang_find(const char *name)
 {
-	const struct sbx_lang *lang;
+	for (size_t i = 0; i < LANGUAGES; i++) {
+		const struct sbx_language_info *info = &languages[i]->info;
 
-	for (size_t i = 0; (lang = sbx_lang_at(i)) != NULL; i++) {
-		if (strcasecmp(lang->info.id, name) == 0 || has_name(lang->info.aliases, name))
-			return lang;
+		if (strcasecmp(info->id, name) == 0 || contains(info->aliases, name))
+			return languages[i];
 	}
 	return NULL;
 }
 
 const struct sbx_lang *sbx_lang_guess(const char *file_name)
 {
-	const char *dot = strrchr(file_name, '.');
-	const struct sbx_lang *lang;
+	const char *slash = strrchr(file_name, '/');
+	const char *base = slash ? slash + 1 : file_name;
+	const char *dot = strrchr(base, '.');
 
-	if (dot == NULL || strchr(dot, '/') != NULL)
+	/* ".py" alone is a hidden file without extension. */
+	if (dot == NULL || dot == base)
 		return NULL;
-	for (size_t i = 0; (lang = sbx_lang_at(i)) != NULL; i++) {
-		if (has_name(lang->extensions, dot))
-			return lang;
+	for (size_t i = 0; i < LANGUAGES; i++) {
+		if (contains(languages[i]->extensions, dot))
+			return languages[i];
 	}
 	return NULL;
 }

@@ -4,7 +4,8 @@
  * own and runs the program `attack` in it, which exits 0 when the attack failed as it must.
  *
  * Run as root and as an ordinary user. What a user without subordinate ids or without a cgroup
- * is not promised is skipped with the reason; SBX_TEST_STRICT=1 makes these skips failures.
+ * is not promised is skipped with the reason. Root is promised all of it, so that
+ * SBX_TEST_STRICT=1 makes root's skips failures. SBX_ATTACK names the program `attack`.
  */
 #include "agent/seccomp/table.h"
 
@@ -588,5 +589,9 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
+	if (getenv("SBX_ATTACK") == NULL) {
+		fprintf(stderr, "escape-test: SBX_ATTACK must name the program of the attacks\n");
+		return 2;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,15 +355,17 @@ void cgroup_remove(struct cgroup *cg)
 	}
 }
 
-void cgroup_sweep(unsigned int slot)
+bool cgroup_sweep(unsigned int slot)
 {
-	bool v2 = is_v2();
+	bool v2 = is_v2(), empty = true;
 	char folder[PATH_MAX], path[PATH_MAX + 16];
 
 	for (int c = 0; c < (v2 ? 1 : CGROUP_CONTROLLERS); c++) {
 		for (int n = 0; candidate(v2, (enum cgroup_controller)c, n, folder, sizeof(folder)); n++) {
 			snprintf(path, sizeof(path), "%s/%u", folder, slot);
-			rmdir(path);
+			if (rmdir(path) < 0 && errno == EBUSY)
+				empty = false;
 		}
 	}
+	return empty;
 }

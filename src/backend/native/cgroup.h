@@ -56,5 +56,5 @@ void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec,
 /* Remove the folders; no process is in them any more. */
 void cgroup_remove(struct cgroup *cg);
 
-/* Remove the empty folders of a slot whose owner is gone. */
-void cgroup_sweep(unsigned int slot);
+/* Remove the folders of a slot whose owner is gone; false while a process is still in one. */
+bool cgroup_sweep(unsigned int slot);

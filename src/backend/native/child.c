@@ -248,6 +248,20 @@ _Noreturn static void child_fail(const struct child_orders *o, size_t step, int 
 	_exit(1);
 }
 
+/* Do the steps that take mounts, or all others, in their order. */
+static void child_walk(struct child *c, bool takes)
+{
+	const struct plan *plan = c->orders->plan;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		bool is_take = plan->steps[i].kind == STEP_TAKE;
+		int r = is_take == takes ? child_step(c, &plan->steps[i]) : 0;
+
+		if (r < 0)
+			child_fail(c->orders, i, r);
+	}
+}
+
 _Noreturn void child_main(const struct child_orders *o)
 {
 	struct child c = {.orders = o};
@@ -259,12 +273,11 @@ _Noreturn void child_main(const struct child_orders *o)
 	if (r < 0)
 		child_fail(o, o->plan->count + 1, r);
 	child_wait_for_ids(o);
+	/* What the user may look into, the sandbox's root may not: taken while we are still the user. */
+	child_walk(&c, true);
 	r = child_become_root(o);
-	for (size_t i = 0; i < o->plan->count && r == 0; i++) {
-		r = child_step(&c, &o->plan->steps[i]);
-		if (r < 0)
-			child_fail(o, i, r);
-	}
+	if (r == 0)
+		child_walk(&c, false);
 	if (r == 0)
 		r = child_exec(o);
 	child_fail(o, o->plan->count, r);

@@ -78,7 +78,7 @@ static bool parse_slot(const char *name, unsigned int *ret)
 	return name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < IDS_SLOTS;
 }
 
-static void sweep_dead(int folder_fd, void (*sweep)(unsigned int number))
+static void sweep_dead(int folder_fd, bool (*sweep)(unsigned int number))
 {
 	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -98,13 +98,13 @@ static void sweep_dead(int folder_fd, void (*sweep)(unsigned int number))
 		lock = lock_slot(folder_fd, entry->d_name, 0);
 		if (lock < 0)
 			continue;
-		sweep(number);
-		unlinkat(folder_fd, entry->d_name, 0);
+		if (sweep(number))
+			unlinkat(folder_fd, entry->d_name, 0);
 	}
 	closedir(dir);
 }
 
-int slot_take(struct slot *ret, void (*sweep)(unsigned int number), struct sbx_error *err)
+int slot_take(struct slot *ret, bool (*sweep)(unsigned int number), struct sbx_error *err)
 {
 	auto_close int folder_fd = -1;
 	unsigned int start = (unsigned int)((sbx_now_ns() / 1000 * 2654435761u) >> 7);

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 struct slot {
 	unsigned int number;
 	int lock_fd;
@@ -18,6 +20,9 @@ struct slot {
 
 #define SLOT_NONE {.lock_fd = -1, .folder_fd = -1}
 
-/* sweep is called for every dead slot while its lock is held. */
-int slot_take(struct slot *ret, void (*sweep)(unsigned int number), struct sbx_error *err);
+/*
+ * sweep is called for every dead slot while its lock is held; false: something of it is still
+ * ending, so the slot stays for the next sweep.
+ */
+int slot_take(struct slot *ret, bool (*sweep)(unsigned int number), struct sbx_error *err);
 void slot_give(struct slot *slot);
