@@ -113,15 +113,16 @@ static void hand_down(const char *folder)
 
 /* Make `folder`/SLOT and open it: the descriptor, or -errno. A leftover of a dead owner is
  * empty and is made anew, so that no counter of it is seen. */
-static int make_folder(const char *folder, unsigned int slot, bool v2, char **ret_path)
+static int make_folder(const char *folder, const struct slot *slot, bool v2, char **ret_path)
 {
 	auto_free char *path = NULL;
 	int fd;
 
-	if (asprintf(&path, "%s/%u", folder, slot) < 0) {
+	if (asprintf(&path, "%s/%u", folder, slot->number) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
+	dprintf(slot->lock_fd, "%s\n", path);
 	if (mkdir(path, 0755) < 0) {
 		if (errno == EEXIST && rmdir(path) < 0)
 			return -errno;
@@ -143,7 +144,7 @@ static int make_folder(const char *folder, unsigned int slot, bool v2, char **re
 	return fd;
 }
 
-static void make_part(struct cgroup *cg, enum cgroup_controller c, unsigned int slot)
+static void make_part(struct cgroup *cg, enum cgroup_controller c, const struct slot *slot)
 {
 	struct cgroup_part *part = &cg->parts[c];
 	char folder[PATH_MAX];
@@ -224,7 +225,7 @@ static void set_limits(struct cgroup *cg, const struct sbx_spec *spec)
 	}
 }
 
-void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *spec)
+void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec)
 {
 	*ret = (struct cgroup){.v2 = is_v2()};
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
@@ -355,17 +356,26 @@ void cgroup_remove(struct cgroup *cg)
 	}
 }
 
-bool cgroup_sweep(unsigned int slot)
+/* Only what we make: a folder of digits in a `llm-sandbox` of the cgroup tree. */
+static bool is_ours(const char *path)
 {
-	bool v2 = is_v2(), empty = true;
-	char folder[PATH_MAX], path[PATH_MAX + 16];
+	const char *last = strrchr(path, '/');
 
-	for (int c = 0; c < (v2 ? 1 : CGROUP_CONTROLLERS); c++) {
-		for (int n = 0; candidate(v2, (enum cgroup_controller)c, n, folder, sizeof(folder)); n++) {
-			snprintf(path, sizeof(path), "%s/%u", folder, slot);
-			if (rmdir(path) < 0 && errno == EBUSY)
-				empty = false;
-		}
+	return strncmp(path, MOUNT "/", sizeof(MOUNT)) == 0 && strstr(path, "..") == NULL &&
+	       last - path > 12 && strncmp(last - 12, "/llm-sandbox", 12) == 0 &&
+	       last[1] != '\0' && last[1 + strspn(last + 1, "0123456789")] == '\0';
+}
+
+bool cgroup_sweep(int slot_fd)
+{
+	char text[4 * CGROUP_CONTROLLERS * PATH_MAX], *line, *rest;
+	ssize_t n = pread(slot_fd, text, sizeof(text) - 1, 0);
+	bool empty = true;
+
+	text[n > 0 ? n : 0] = '\0';
+	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		if (is_ours(line) && rmdir(line) < 0 && errno == EBUSY)
+			empty = false;
 	}
 	return empty;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/native/slot.h"
 #include "backend/spec.h"
 
 #include <stdbool.h>
@@ -33,8 +34,12 @@ struct cgroup {
 /* "v2", "v1", "hybrid" or "none". */
 const char *cgroup_layout(void);
 
-/* Make the folders and set the limits of spec. Never fails: see parts[].problem. */
-void cgroup_make(struct cgroup *ret, unsigned int slot, const struct sbx_spec *spec);
+/*
+ * Make the folders and set the limits of spec. Never fails: see parts[].problem. Folders may lie
+ * below the group of whoever made them, where another program does not look: each is noted in
+ * the slot's file before it is made, and swept from there when its owner is gone.
+ */
+void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec);
 
 /*
  * How a child comes in without a pause. Moving a whole process takes a lock that waits for every
@@ -56,5 +61,5 @@ void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec,
 /* Remove the folders; no process is in them any more. */
 void cgroup_remove(struct cgroup *cg);
 
-/* Remove the folders of a slot whose owner is gone; false while a process is still in one. */
-bool cgroup_sweep(unsigned int slot);
+/* Remove the folders that are noted; false while a process is still in one. */
+bool cgroup_sweep(int slot_fd);

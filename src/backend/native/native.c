@@ -239,7 +239,7 @@ static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, stru
 	if (r == 0)
 		map_mounts(p, spec, &w);
 	if (r == 0) {
-		cgroup_make(&p->cgroup, p->slot.number, spec);
+		cgroup_make(&p->cgroup, &p->slot, spec);
 		cgroup_open_doors(&p->cgroup, &w.doors);
 		r = wire_up(&w, &p->slot, err);
 	}

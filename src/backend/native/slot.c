@@ -56,7 +56,7 @@ static int lock_slot(int folder_fd, const char *name, int flags)
 {
 	for (;;) {
 		auto_close int fd =
-			openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+			openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 		struct stat held, named;
 
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &held) < 0)
@@ -78,7 +78,7 @@ static bool parse_slot(const char *name, unsigned int *ret)
 	return name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < IDS_SLOTS;
 }
 
-static void sweep_dead(int folder_fd, bool (*sweep)(unsigned int number))
+static void sweep_dead(int folder_fd, bool (*sweep)(int slot_fd))
 {
 	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -98,13 +98,13 @@ static void sweep_dead(int folder_fd, bool (*sweep)(unsigned int number))
 		lock = lock_slot(folder_fd, entry->d_name, 0);
 		if (lock < 0)
 			continue;
-		if (sweep(number))
+		if (sweep(lock))
 			unlinkat(folder_fd, entry->d_name, 0);
 	}
 	closedir(dir);
 }
 
-int slot_take(struct slot *ret, bool (*sweep)(unsigned int number), struct sbx_error *err)
+int slot_take(struct slot *ret, bool (*sweep)(int slot_fd), struct sbx_error *err)
 {
 	auto_close int folder_fd = -1;
 	unsigned int start = (unsigned int)((sbx_now_ns() / 1000 * 2654435761u) >> 7);
@@ -119,7 +119,7 @@ int slot_take(struct slot *ret, bool (*sweep)(unsigned int number), struct sbx_e
 		int fd;
 
 		snprintf(name, sizeof(name), "%u", number);
-		fd = lock_slot(folder_fd, name, O_CREAT);
+		fd = lock_slot(folder_fd, name, O_CREAT | O_EXCL);
 		if (fd < 0)
 			continue;
 		*ret = (struct slot){.number = number, .lock_fd = fd, .folder_fd = take_fd(folder_fd)};

@@ -21,8 +21,8 @@ struct slot {
 #define SLOT_NONE {.lock_fd = -1, .folder_fd = -1}
 
 /*
- * sweep is called for every dead slot while its lock is held; false: something of it is still
- * ending, so the slot stays for the next sweep.
+ * sweep is called with the file of every dead slot while its lock is held; false: something of
+ * it is still ending, so the slot stays for the next sweep.
  */
-int slot_take(struct slot *ret, bool (*sweep)(unsigned int number), struct sbx_error *err);
+int slot_take(struct slot *ret, bool (*sweep)(int slot_fd), struct sbx_error *err);
 void slot_give(struct slot *slot);
