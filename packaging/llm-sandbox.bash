@@ -1,27 +1,51 @@
-# Completion of llm-sandbox for bash: the program itself is asked what there is.
+# bash completion for llm-sandbox; SPDX-License-Identifier: MIT
+#
+# Commands and options are asked from the program that is being completed, so this list is
+# never behind. "help --options" prints "command TAB --name TAB -x TAB ARGUMENT" lines.
 
-_llm_sandbox() {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+_llm_sandbox_dump() {
+	"$1" help --options 2>/dev/null
+}
 
-	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'run exec languages doctor version help' -- "$word")
-		return
-	fi
-	case $before in
-	-l | --language)
-		mapfile -t COMPREPLY < <(compgen -W 'python java javascript cpp go ruby r' -- "$word")
-		return
+# The words for the value of an option, or file names.
+_llm_sandbox_value() {
+	local program=$1 option=$2 current=$3
+
+	case $option in
+	--language | -l)
+		COMPREPLY=($(compgen -W 'python java javascript cpp go ruby r' -- "$current"))
 		;;
-	esac
-	case $word in
-	-*)
-		mapfile -t COMPREPLY < <(compgen -W "$(llm-sandbox help "$command" 2>/dev/null |
-			grep -o -- '--[a-z-]*')" -- "$word")
+	--backend)
+		COMPREPLY=($(compgen -W 'native' -- "$current"))
+		;;
+	--config)
+		COMPREPLY=($(compgen -f -- "$current"))
 		;;
 	*)
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		COMPREPLY=()
 		;;
 	esac
+}
+
+_llm_sandbox() {
+	local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]:-} current=${COMP_WORDS[COMP_CWORD]}
+	local previous=${COMP_WORDS[COMP_CWORD - 1]} dump takes
+
+	dump=$(_llm_sandbox_dump "$program")
+	if [[ $COMP_CWORD -eq 1 ]] || [[ $command == help && $current != -* ]]; then
+		COMPREPLY=($(compgen -W "$(awk -F '\t' 'NF == 1' <<<"$dump")" -- "$current"))
+		return
+	fi
+	takes=$(awk -F '\t' -v c="$command" -v o="$previous" \
+		'$1 == c && ($2 == o || $3 == o) && $4 != ""' <<<"$dump")
+	if [[ -n $takes ]]; then
+		_llm_sandbox_value "$program" "$previous" "$current"
+	elif [[ $current == -* ]]; then
+		COMPREPLY=($(compgen -W "$(awk -F '\t' -v c="$command" '$1 == c { print $2 }' \
+			<<<"$dump")" -- "$current"))
+	else
+		COMPREPLY=($(compgen -f -- "$current"))
+	fi
 }
 
 complete -o filenames -F _llm_sandbox llm-sandbox

@@ -1,86 +1,93 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
+#include "cli/command.h"
+#include "cli/trouble.h"
 
 #include <llmsandbox/doctor.h>
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-static const char *const marks[] = {
-	[SBX_HEALTH_OK] = "ok", [SBX_HEALTH_WEAK] = "weak", [SBX_HEALTH_BAD] = "bad"};
-static const char *const colours[] = {
-	[SBX_HEALTH_OK] = "32", [SBX_HEALTH_WEAK] = "33", [SBX_HEALTH_BAD] = "31"};
+struct mark {
+	const char *word;  /* in text and JSON */
+	const char *color; /* SGR */
+};
 
-static void print_finding(const struct sbx_finding *f, bool colour)
+static const struct mark marks[] = {
+	[SBX_HEALTH_OK] = {"ok", "32"},
+	[SBX_HEALTH_WEAK] = {"weak", "33"},
+	[SBX_HEALTH_BAD] = {"bad", "31"},
+};
+
+static void print_finding(const struct sbx_finding *f, bool color)
 {
-	if (colour)
-		printf("\033[%sm%-4s\033[0m  %-20s %s\n", colours[f->health], marks[f->health], f->name,
-		       f->detail);
+	const struct mark *mark = &marks[f->health];
+
+	if (color)
+		printf("\033[%sm%-4s\033[0m  ", mark->color, mark->word);
 	else
-		printf("%-4s  %-20s %s\n", marks[f->health], f->name, f->detail);
+		printf("%-4s  ", mark->word);
+	printf("%-22s %s\n", f->name, f->detail);
 	if (f->advice[0] != '\0')
-		printf("      %-20s -> %s\n", "", f->advice);
+		printf("      -> %s\n", f->advice);
 }
 
-static void print_text(const struct sbx_finding *list, int count, bool usable)
+static void print_text(const struct sbx_finding *findings, size_t count, bool usable)
 {
-	bool colour = isatty(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
+	bool color = cli_has_color(STDOUT_FILENO);
 
-	for (int i = 0; i < count; i++)
-		print_finding(&list[i], colour);
-	printf("\n%s\n", usable ? "Code can be run here." : "Code cannot be run here yet.");
+	for (size_t i = 0; i < count; i++)
+		print_finding(&findings[i], color);
+	puts(usable ? "\nCode runs in sandboxes on this machine."
+		    : "\nCode cannot run in sandboxes on this machine.");
 }
 
-static void print_json(const struct sbx_finding *list, int count, bool usable)
+static void print_json(const struct sbx_finding *findings, size_t count, bool usable)
 {
-	json_t *findings = json_array();
-	json_t *object;
+	json_t *list = json_array(), *object;
 
-	for (int i = 0; i < count; i++)
-		json_array_append_new(findings,
-				      json_pack("{s:s, s:s, s:s, s:s}", "name", list[i].name,
-						"health", marks[list[i].health], "detail",
-						list[i].detail, "advice", list[i].advice));
-	object = json_pack("{s:b, s:o}", "usable", usable, "findings", findings);
-	json_dumpf(object, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	for (size_t i = 0; i < count; i++) {
+		const struct sbx_finding *f = &findings[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "name", f->name,
+						      "health", marks[f->health].word, "detail",
+						      f->detail, "advice", f->advice));
+	}
+	object = json_pack("{s:b, s:o}", "usable", usable, "findings", list);
+	json_dumpf(object, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(object);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(const struct invocation *inv)
 {
-	static struct options o;
-	struct sbx_finding *list;
+	struct sbx_finding *findings = NULL;
+	struct settings settings;
 	struct sbx_error err;
-	bool ended, usable;
+	bool usable = false;
 	int count;
 
-	if (options_parse(&o, self->options, argc, argv, &ended) < 0)
-		return STATUS_USAGE;
-	if (o.value[OPT_HELP] != NULL) {
-		command_print_help(self);
-		return STATUS_OK;
-	}
-	count = sbx_doctor(&list, &usable, &err);
+	if (command_flags(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	count = sbx_doctor(&findings, &usable, &err);
 	if (count < 0) {
-		complain("%s", err.msg);
-		return STATUS_FAILURE;
+		cli_say("%s", err.msg);
+		return STATUS_TROUBLE;
 	}
-	if (o.value[OPT_JSON] != NULL)
-		print_json(list, count, usable);
+	if (settings.json)
+		print_json(findings, (size_t)count, usable);
 	else
-		print_text(list, count, usable);
-	free(list);
-	return usable ? STATUS_OK : STATUS_FAILURE;
+		print_text(findings, (size_t)count, usable);
+	free(findings);
+	return fflush(stdout) == 0 && usable ? 0 : STATUS_TROUBLE;
 }
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.usage = "doctor [--json]",
-	.summary = "Say what this machine offers a sandbox and what to do about what is missing.",
-	.options = FOR_LIST,
+	.bit = FOR_DOCTOR,
+	.arguments = "[OPTIONS]",
+	.summary = "say what this machine offers, and what to do about what is missing",
+	.text = "Makes and runs sandboxes to be sure. The exit status is 0 when code can run in\n"
+		"sandboxes on this machine, and 125 when it cannot.\n",
 	.run = run,
 };

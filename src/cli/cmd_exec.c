@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
-#include "perform.h"
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/trouble.h"
 
-static int run(const struct command *self, int argc, char **argv)
+static int exec_command(struct sbx_session *session, const struct sbx_io *io, void *userdata,
+			struct sbx_result **ret, struct sbx_error *err)
 {
-	static struct options o;
-	struct performance p = {.options = &o};
-	bool ended;
-	int first = spec_from_command(self->options, argc, argv, &o, &p.spec, &ended);
+	struct sbx_command command = {.argv = userdata, .io = *io};
 
-	if (first < 0)
-		return perform_end(&p, STATUS_USAGE);
-	if (first == 0) {
-		command_print_help(self);
-		return STATUS_OK;
+	return sbx_session_exec(session, &command, ret, err);
+}
+
+static int run(const struct invocation *inv)
+{
+	struct execution execution = {.run = exec_command, .userdata = inv->rest, .use_stdin = true};
+	struct settings settings;
+	struct sbx_error err;
+	int status;
+
+	if (command_settings(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	if (inv->rest[0] == NULL && !settings.dry_run) {
+		cli_fail(&err, SBX_E_INVALID, "no command to run; write: llm-sandbox exec -- COMMAND");
+		status = execute_fail(&settings, &err);
+	} else {
+		status = execute(&settings, &execution);
 	}
-	if (first == argc) {
-		complain("no command to run; try: llm-sandbox exec -- ls -l /");
-		return perform_end(&p, STATUS_USAGE);
-	}
-	p.command.argv = (const char *const *)argv + first;
-	p.command.io.use_stdin_fd = true;
-	return perform(&p);
+	settings_done(&settings);
+	return status;
 }
 
 const struct command cmd_exec = {
 	.name = "exec",
-	.usage = "exec [OPTIONS] -- COMMAND [ARGS]",
-	.summary = "Run a command of the sandbox in a fresh sandbox.",
-	.options = FOR_EXEC,
+	.bit = FOR_EXEC,
+	.arguments = "[OPTIONS] -- COMMAND [ARGUMENTS]",
+	.summary = "run a command of this machine in a fresh sandbox",
+	.text = "Runs COMMAND, which is looked up in the sandbox's PATH, without a shell. It\n"
+		"reads our stdin. The exit status is as with 'run'.\n",
 	.run = run,
 };

@@ -1,44 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/trouble.h"
 
-#include <stdio.h>
+#include <unistd.h>
 
-static void print_overview(void)
+static int help_for(const char *name)
 {
-	const struct command *c;
+	const struct command *command = command_find(name);
+	struct sbx_error err;
 
-	printf("LLM Sandbox runs code that a language model wrote, in an isolated place, and gives\n"
-	       "back what happened.\n\nUsage: llm-sandbox COMMAND [OPTIONS] …\n\nCommands:\n");
-	for (size_t i = 0; (c = command_at(i)) != NULL; i++)
-		printf("  %-10s %s\n", c->name, c->summary);
-	printf("\nTry:\n  llm-sandbox run -l python -c 'print(6 * 7)'\n"
-	       "  llm-sandbox help run\n\nExit status: the program's own; %d: its time was over; "
-	       "%d: the sandbox failed;\n%d: wrong usage.\n",
-	       STATUS_TIMEOUT, STATUS_FAILURE, STATUS_USAGE);
+	if (command != NULL)
+		return help_command(STDOUT_FILENO, command);
+	cli_fail(&err, SBX_E_INVALID, "there is no command '%.64s'", name);
+	return cli_usage(&err, NULL);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(const struct invocation *inv)
 {
-	const struct command *c;
+	struct settings settings;
+	struct sbx_error err;
 
-	(void)self;
-	if (argc < 2) {
-		print_overview();
-		return STATUS_OK;
-	}
-	c = command_find(argv[1]);
-	if (c == NULL) {
-		complain("unknown command '%.64s'; try: llm-sandbox help", argv[1]);
-		return STATUS_USAGE;
-	}
-	command_print_help(c);
-	return STATUS_OK;
+	if (command_flags(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	if (settings.options)
+		return help_dump(STDOUT_FILENO);
+	return inv->rest[0] ? help_for(inv->rest[0]) : help_overview(STDOUT_FILENO);
 }
 
 const struct command cmd_help = {
 	.name = "help",
-	.usage = "help [COMMAND]",
-	.summary = "Say what the commands do.",
+	.bit = FOR_HELP,
+	.arguments = "[COMMAND]",
+	.summary = "explain a command and its options",
+	.text = "",
 	.run = run,
 };

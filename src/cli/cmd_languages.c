@@ -1,73 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
+#include "cli/command.h"
+#include "cli/trouble.h"
 
 #include <llmsandbox/language.h>
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-static void print_row(const struct sbx_language_info *info, const char *version,
-		      const struct sbx_error *err)
-{
-	if (version != NULL)
-		printf("%-12s %-12s %s\n", info->id, info->title, version);
-	else if (err->code == SBX_E_NOT_FOUND)
-		printf("%-12s %-12s not installed: apt-get install %s\n", info->id, info->title,
-		       info->package);
-	else
-		printf("%-12s %-12s %s\n", info->id, info->title, err->msg);
-}
-
-static json_t *json_row(const struct sbx_language_info *info, const char *version)
-{
-	json_t *aliases = json_array();
-
-	for (size_t i = 0; info->aliases[i] != NULL; i++)
-		json_array_append_new(aliases, json_string(info->aliases[i]));
-	return json_pack("{s:s, s:s, s:s?, s:s, s:s, s:o}", "id", info->id, "title", info->title,
-			 "version", version, "extension", info->extension, "package",
-			 info->package, "aliases", aliases);
-}
-
-static int run(const struct command *self, int argc, char **argv)
-{
-	static struct options o;
+/* One language and its version, or why there is none. */
+struct entry {
 	const struct sbx_language_info *info;
-	json_t *list = json_array();
-	bool ended;
+	char *version; /* owned */
+	struct sbx_error err;
+};
 
-	if (options_parse(&o, self->options, argc, argv, &ended) < 0)
-		return STATUS_USAGE;
-	if (o.value[OPT_HELP] != NULL) {
-		command_print_help(self);
-		return STATUS_OK;
-	}
+static struct entry look_up(const struct sbx_language_info *info)
+{
+	struct entry e = {.info = info};
+
+	if (sbx_language_version(info->id, &e.version, &e.err) < 0)
+		e.version = NULL;
+	return e;
+}
+
+static void print_line(const struct entry *e)
+{
+	if (e->version != NULL)
+		printf("%-11s %-11s %s\n", e->info->id, e->info->title, e->version);
+	else if (e->err.code == SBX_E_NOT_FOUND)
+		printf("%-11s %-11s not installed (on Debian: apt-get install %s)\n", e->info->id,
+		       e->info->title, e->info->package);
+	else
+		printf("%-11s %-11s unknown: %s\n", e->info->id, e->info->title, e->err.msg);
+}
+
+static json_t *to_json(const struct entry *e)
+{
+	json_t *aliases = json_array(), *object;
+
+	for (const char *const *alias = e->info->aliases; *alias != NULL; alias++)
+		json_array_append_new(aliases, json_string(*alias));
+	object = json_pack("{s:s, s:s, s:s?, s:o, s:s, s:s}", "id", e->info->id, "title",
+			   e->info->title, "version", e->version, "aliases", aliases, "extension",
+			   e->info->extension, "package", e->info->package);
+	if (e->version == NULL)
+		json_object_set_new(object, "problem", json_string(e->err.msg));
+	return object;
+}
+
+static int print_all(bool json)
+{
+	const struct sbx_language_info *info;
+	json_t *list = json ? json_array() : NULL;
+
 	for (size_t i = 0; (info = sbx_language_at(i)) != NULL; i++) {
-		struct sbx_error err;
-		char *version = NULL;
+		struct entry e = look_up(info);
 
-		if (sbx_language_version(info->id, &version, &err) < 0)
-			version = NULL;
-		if (o.value[OPT_JSON] != NULL)
-			json_array_append_new(list, json_row(info, version));
+		if (json)
+			json_array_append_new(list, to_json(&e));
 		else
-			print_row(info, version, &err);
-		free(version);
+			print_line(&e);
+		free(e.version);
 	}
-	if (o.value[OPT_JSON] != NULL) {
-		json_dumpf(list, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	if (json) {
+		json_dumpf(list, stdout, JSON_INDENT(2));
 		putchar('\n');
+		json_decref(list);
 	}
-	json_decref(list);
-	return STATUS_OK;
+	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
+}
+
+static int run(const struct invocation *inv)
+{
+	struct settings settings;
+	struct sbx_error err;
+
+	if (command_flags(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	return print_all(settings.json);
 }
 
 const struct command cmd_languages = {
 	.name = "languages",
-	.usage = "languages [--json]",
-	.summary = "List the languages and the versions that a sandbox of this machine has.",
-	.options = FOR_LIST,
+	.bit = FOR_LANGUAGES,
+	.arguments = "[OPTIONS]",
+	.summary = "list the languages and the versions of their tool chains",
+	.text = "One line per language: its name for -l, its title, and the version that a\n"
+		"sandbox of this machine has, or the package that brings it.\n",
 	.run = run,
 };

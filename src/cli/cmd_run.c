@@ -1,154 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
-#include "perform.h"
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/signals.h"
+#include "cli/source.h"
+#include "cli/trouble.h"
 
-#include <llmsandbox/language.h>
-
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define CODE_MAX ((size_t)64 << 20) /* as sbx_session_run() takes */
-
-/* All that fd gives, at most CODE_MAX; the caller frees it. NULL: told on stderr. */
-static char *read_code(int fd, const char *name, size_t *ret_len)
+static int run_source(struct sbx_session *session, const struct sbx_io *io, void *userdata,
+		      struct sbx_result **ret, struct sbx_error *err)
 {
-	size_t size = 65536, len = 0;
-	char *data = malloc(size);
-	ssize_t n = 1;
+	const struct source *source = userdata;
+	struct sbx_run run = {
+		.language = source->language->id,
+		.code = source->code,
+		.code_len = source->code_len,
+		.file_name = source->file_name,
+		.args = (const char *const *)source->args,
+		.io = *io,
+	};
 
-	while (data != NULL && n > 0 && len <= CODE_MAX) {
-		if (len == size) {
-			char *grown = realloc(data, size *= 2);
-
-			if (grown == NULL)
-				free(data);
-			data = grown;
-			continue;
-		}
-		n = read(fd, data + len, size - len);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n > 0)
-			len += (size_t)n;
-	}
-	if (data != NULL && n >= 0 && len <= CODE_MAX) {
-		*ret_len = len;
-		return data;
-	}
-	if (len > CODE_MAX)
-		complain("the code in '%.200s' is larger than 64 MiB", name);
-	else
-		complain("cannot read '%.200s': %s", name, strerror(errno));
-	free(data);
-	return NULL;
+	return sbx_session_run(session, &run, ret, err);
 }
 
-static char *read_file(const char *path, size_t *ret_len)
+/* Without it the language is slower and nothing else, so a failure is no matter here. */
+static void prepare(const struct sbx_language_info *language)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *code = NULL;
+	struct sbx_error ignored;
+	char line[128];
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		complain("cannot open '%.200s': %s", path, strerror(errno));
-	else if (S_ISDIR(st.st_mode))
-		complain("'%.200s' is a folder, not code", path);
-	else
-		code = read_code(fd, path, ret_len);
-	if (fd >= 0)
-		close(fd);
-	return code;
+	snprintf(line, sizeof(line), "preparing %s, once on this machine, up to a minute ...\n",
+		 language->title);
+	signals_say_later(line);
+	sbx_language_prepare(language->id, &ignored);
+	signals_be_quiet();
 }
 
-static int find_language(struct performance *p, const char *file)
+static int run_with(const struct invocation *inv, const struct settings *s)
 {
-	const char *name = p->options->value[OPT_LANGUAGE];
-	const struct sbx_language_info *info = name ? sbx_language_find(name)
-					       : file ? sbx_language_guess(file) : NULL;
+	struct source source;
+	struct execution execution = {.run = run_source, .userdata = &source};
+	struct sbx_error err;
+	int status;
 
-	if (info != NULL) {
-		p->run.language = info->id;
-		return 0;
-	}
-	if (name != NULL)
-		complain("unknown language '%.64s'", name);
-	else
-		complain("which language is this? say it with -l");
-	fputs("llm-sandbox: the languages are", stderr);
-	for (size_t i = 0; (info = sbx_language_at(i)) != NULL; i++)
-		fprintf(stderr, "%s %s", i > 0 ? "," : "", info->id);
-	fputc('\n', stderr);
-	return -1;
+	if (source_read(inv, s, &source, &err) < 0)
+		return execute_fail(s, &err);
+	if (!s->dry_run)
+		prepare(source.language);
+	execution.use_stdin = !source.from_stdin;
+	status = execute(s, &execution);
+	free(source.code);
+	return status;
 }
 
-static const char *base_name(const char *path)
+static int run(const struct invocation *inv)
 {
-	const char *slash = strrchr(path, '/');
+	struct settings settings;
+	struct sbx_error err;
+	int status;
 
-	return slash ? slash + 1 : path;
-}
-
-/* Where the code comes from, in the order of -c, FILE, stdin. *at: behind FILE. */
-static int find_code(struct performance *p, int argc, char **argv, bool ended, int *at,
-		     char **ret_owned)
-{
-	const char *text = p->options->value[OPT_CODE];
-	const char *file = text == NULL && !ended && *at < argc ? argv[(*at)++] : NULL;
-	bool from_stdin = text == NULL && (file == NULL || strcmp(file, "-") == 0);
-
-	if (find_language(p, from_stdin ? NULL : file) < 0)
-		return STATUS_USAGE;
-	p->run.io.use_stdin_fd = !from_stdin;
-	if (text != NULL) {
-		p->run.code = text;
-		p->run.code_len = strlen(text);
-		return STATUS_OK;
-	}
-	*ret_owned = from_stdin ? read_code(STDIN_FILENO, "stdin", &p->run.code_len)
-				: read_file(file, &p->run.code_len);
-	p->run.code = *ret_owned;
-	if (!from_stdin)
-		p->run.file_name = base_name(file);
-	return *ret_owned ? STATUS_OK : STATUS_FAILURE;
-}
-
-static int run(const struct command *self, int argc, char **argv)
-{
-	static struct options o;
-	struct performance p = {.options = &o};
-	char *owned = NULL;
-	bool ended;
-	int first = spec_from_command(self->options, argc, argv, &o, &p.spec, &ended), status;
-
-	if (first < 0)
-		return perform_end(&p, STATUS_USAGE);
-	if (first == 0) {
-		command_print_help(self);
-		return STATUS_OK;
-	}
-	status = find_code(&p, argc, argv, ended, &first, &owned);
-	if (status == STATUS_OK) {
-		if (first < argc && strcmp(argv[first], "--") == 0)
-			first++;
-		p.run.args = (const char *const *)argv + first;
-		status = perform(&p);
-	} else {
-		perform_end(&p, status);
-	}
-	free(owned);
+	if (command_settings(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	status = run_with(inv, &settings);
+	settings_done(&settings);
 	return status;
 }
 
 const struct command cmd_run = {
 	.name = "run",
-	.usage = "run [OPTIONS] [FILE | - | -c CODE] [--] [ARGS]",
-	.summary = "Run code in a fresh sandbox; without FILE and -c it is read from stdin.",
-	.options = FOR_RUN,
+	.bit = FOR_RUN,
+	.arguments = "[OPTIONS] [FILE | - | -c CODE] [--] [ARGUMENTS]",
+	.summary = "run code in a fresh sandbox",
+	.text = "Runs the code of FILE, of stdin (- or no FILE) or of -c CODE. The language is\n"
+		"guessed from the file name, or given with -l. What follows FILE, or --, are the\n"
+		"program's arguments. The program reads our stdin unless the code came from it.\n"
+		"\n"
+		"The exit status is the program's own (128+N when signal N ended it), 124 when it\n"
+		"ran out of time, 125 when the sandbox failed, 2 when the request is malformed.\n",
 	.run = run,
 };

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
+#include "cli/command.h"
+#include "cli/trouble.h"
 
 #include <llmsandbox/version.h>
 
 #include <stdio.h>
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(const struct invocation *inv)
 {
-	(void)self, (void)argc, (void)argv;
-	printf("llm-sandbox %s\n", sbx_version());
-	return STATUS_OK;
+	struct settings settings;
+	struct sbx_error err;
+
+	if (command_flags(inv, &settings, &err) < 0)
+		return cli_usage(&err, inv->command->name);
+	if (settings.json)
+		printf("{\"version\": \"%s\"}\n", sbx_version());
+	else
+		printf("llm-sandbox %s\n", sbx_version());
+	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
 }
 
 const struct command cmd_version = {
 	.name = "version",
-	.usage = "version",
-	.summary = "Print the version.",
+	.bit = FOR_VERSION,
+	.arguments = "[OPTIONS]",
+	.summary = "print the version",
+	.text = "",
 	.run = run,
 };

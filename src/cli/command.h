@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands as a table: one cmd_*.c each, with one const entry. */
+/*
+ * A command is one const entry in its own cmd_*.c and one line of command.c's table.
+ */
 #pragma once
 
-#include "options.h"
+#include "cli/options.h"
+
+/* One flag as it was given; it is set after the configuration, because flags win. */
+struct given {
+	const struct option_row *option;
+	const char *value; /* NULL for flags without one */
+};
+
+/* A parsed command line. Strings belong to argv. */
+struct invocation {
+	const struct command *command;
+	struct given *given;
+	size_t given_count;
+	char **rest;	/* what is not an option, NULL-terminated */
+	bool separated; /* "--" stood before rest */
+};
 
 struct command {
 	const char *name;
-	const char *usage;   /* behind "llm-sandbox " */
-	const char *summary; /* one line */
-	unsigned int options; /* FOR_… bits */
-	/* argv[0] is the command's name. Returns the exit status. */
-	int (*run)(const struct command *self, int argc, char **argv);
+	unsigned int bit;	 /* its bit of option_row.commands */
+	const char *arguments;	 /* behind the name in "Usage:" */
+	const char *summary;	 /* one line */
+	const char *text;	 /* paragraphs of help, wrapped by hand at 80 */
+	int (*run)(const struct invocation *inv); /* returns the exit status */
 };
-
-extern const struct command cmd_run, cmd_exec, cmd_languages, cmd_doctor, cmd_version, cmd_help;
 
 /* The n-th command, or NULL past the last. */
 const struct command *command_at(size_t n);
 const struct command *command_find(const char *name);
 
-/* What a command does and takes, on stdout. */
-void command_print_help(const struct command *c);
+/* The whole program: find the command, parse its line, run it. Returns the exit status. */
+int command_main(int argc, char **argv);
+
+/* Settings of a command without a sandbox: the flags alone. */
+int command_flags(const struct invocation *inv, struct settings *ret, struct sbx_error *err);
+
+/* Settings of a sandbox: files, environment, flags, in that order. */
+int command_settings(const struct invocation *inv, struct settings *ret, struct sbx_error *err);
+
+extern const struct command cmd_run, cmd_exec, cmd_languages, cmd_doctor, cmd_version, cmd_help;

@@ -1,183 +1,295 @@
 /* SPDX-License-Identifier: MIT */
-#include "config.h"
+#include "cli/config.h"
 
-#include "complain.h"
+#include "cli/closest.h"
+#include "cli/files.h"
+#include "cli/options.h"
+#include "cli/trouble.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <yaml.h>
 
-#define FILE_MAX_BYTES (1 << 20)
+#define CONFIG_MAX    (64u << 10)
+#define SYSTEM_CONFIG "/etc/llm-sandbox/config.yaml"
+#define PREFIX	      "LLM_SANDBOX_"
 
+/* One file while it is read. */
 struct reader {
-	struct options *o;
 	const char *path;
-	yaml_document_t doc;
+	yaml_document_t document;
+	struct settings *settings;
+	char where[200]; /* "path:line: key" of what is being set */
 };
 
-static int wrong(const struct reader *r, const yaml_node_t *node, const char *text)
-{
-	complain("%s, line %zu: %s", r->path, node->start_mark.line + 1, text);
-	return -1;
-}
+/* ---- YAML ---- */
 
-/* Copies live as long as the program does: options point at them. */
 static const char *scalar(const yaml_node_t *node)
 {
-	if (node == NULL || node->type != YAML_SCALAR_NODE)
+	/* A NUL in a scalar would cut it short. */
+	if (node == NULL || node->type != YAML_SCALAR_NODE ||
+	    strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
 		return NULL;
-	return strndup((const char *)node->data.scalar.value, node->data.scalar.length);
+	return (const char *)node->data.scalar.value;
 }
 
-static int read_env(struct reader *r, const yaml_node_t *map)
+static void set_where(struct reader *r, const yaml_node_t *node, const char *key)
 {
-	yaml_node_pair_t *pair;
-
-	if (map->type != YAML_MAPPING_NODE)
-		return wrong(r, map, "'env' must be a mapping of names to values");
-	for (pair = map->data.mapping.pairs.start; pair < map->data.mapping.pairs.top; pair++) {
-		const char *name = scalar(yaml_document_get_node(&r->doc, pair->key));
-		const char *value = scalar(yaml_document_get_node(&r->doc, pair->value));
-		char *text = NULL;
-
-		if (name == NULL || value == NULL || asprintf(&text, "%s=%s", name, value) < 0)
-			return wrong(r, map, "a variable's name and value must be plain text");
-		if (options_set(r->o, OPT_ENV, text, r->path) < 0)
-			return -1;
-	}
-	return 0;
+	snprintf(r->where, sizeof(r->where), "%.120s:%zu: %.48s", r->path,
+		 node->start_mark.line + 1, key);
 }
 
-static int read_list(struct reader *r, enum option_id id, const yaml_node_t *list)
+static int set_item(struct reader *r, const struct option_row *o, const yaml_node_t *node,
+		    struct sbx_error *err)
 {
-	yaml_node_item_t *item;
+	const char *value = scalar(node);
 
-	if (list->type != YAML_SEQUENCE_NODE)
-		return wrong(r, list, "this must be a list");
-	for (item = list->data.sequence.items.start; item < list->data.sequence.items.top; item++) {
-		const char *value = scalar(yaml_document_get_node(&r->doc, *item));
-
-		if (value == NULL)
-			return wrong(r, list, "every entry of this list must be plain text");
-		if (options_set(r->o, id, value, r->path) < 0)
-			return -1;
-	}
-	return 0;
+	if (value == NULL)
+		return cli_fail(err, SBX_E_INVALID, "%s: must be %s", r->where,
+				o->kind == OPTION_LIST ? "a list of texts" : "a single value");
+	return option_set(o, r->settings, value, r->where, err);
 }
 
-static int read_flag(struct reader *r, enum option_id id, const char *value,
-		     const yaml_node_t *node)
+static int set_sequence(struct reader *r, const struct option_row *o, const yaml_node_t *node,
+			struct sbx_error *err)
 {
-	if (strcmp(value, "true") == 0)
-		return options_set(r->o, id, "", r->path);
-	if (strcmp(value, "false") == 0)
-		return 0;
-	return wrong(r, node, "this must be true or false");
-}
-
-static int read_pair(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)
-{
-	const char *name = scalar(key), *near = NULL, *text;
-	char message[160];
-	int id = name ? options_find(name, &near) : -1;
-
-	if (id < 0 || !option_rows[id].configurable) {
-		snprintf(message, sizeof(message), "unknown key '%.64s'%s%s%s", name ? name : "",
-			 near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
-		return wrong(r, key, message);
-	}
-	if (id == OPT_ENV)
-		return read_env(r, value);
-	if (option_rows[id].kind == OPTION_LIST)
-		return read_list(r, (enum option_id)id, value);
-	text = scalar(value);
-	if (text == NULL)
-		return wrong(r, value, "this must be one plain value");
-	if (option_rows[id].kind == OPTION_FLAG)
-		return read_flag(r, (enum option_id)id, text, value);
-	return options_set(r->o, (enum option_id)id, text, r->path);
-}
-
-static int read_document(struct reader *r)
-{
-	yaml_node_t *root = yaml_document_get_root_node(&r->doc);
-	yaml_node_pair_t *pair;
 	int result = 0;
 
-	if (root == NULL)
-		return 0;
-	if (root->type != YAML_MAPPING_NODE)
-		return wrong(r, root, "the file must be a mapping of option names to values");
-	for (pair = root->data.mapping.pairs.start;
-	     pair < root->data.mapping.pairs.top && result == 0; pair++)
-		result = read_pair(r, yaml_document_get_node(&r->doc, pair->key),
-				   yaml_document_get_node(&r->doc, pair->value));
+	for (const yaml_node_item_t *item = node->data.sequence.items.start;
+	     result == 0 && item < node->data.sequence.items.top; item++) {
+		const yaml_node_t *value = yaml_document_get_node(&r->document, *item);
+
+		set_where(r, value, option_key(o));
+		result = set_item(r, o, value, err);
+	}
 	return result;
 }
 
-static int read_open(struct options *o, const char *path, FILE *file)
+/* "NAME: value" as "NAME=value". */
+static int set_mapping(struct reader *r, const struct option_row *o, const yaml_node_t *node,
+		       struct sbx_error *err)
 {
-	struct reader r = {.o = o, .path = strdup(path)};
+	int result = 0;
+
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     result == 0 && pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key = yaml_document_get_node(&r->document, pair->key);
+		const char *name = scalar(key);
+		const char *value = scalar(yaml_document_get_node(&r->document, pair->value));
+		auto_free char *item = NULL;
+
+		set_where(r, key, option_key(o));
+		if (name == NULL || value == NULL)
+			return cli_fail(err, SBX_E_INVALID, "%s: must map names to texts", r->where);
+		if (asprintf(&item, "%s=%s", name, value) < 0) {
+			item = NULL;
+			return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+		}
+		result = option_set(o, r->settings, item, r->where, err);
+	}
+	return result;
+}
+
+static int fail_unknown(const char *where, const char *key, struct sbx_error *err)
+{
+	struct closest closest = {.typed = key};
+	const struct option_row *o;
+
+	for (size_t i = 0; (o = option_at(i)) != NULL; i++) {
+		if (!o->flag_only)
+			closest_offer(&closest, option_key(o));
+	}
+	return cli_fail(err, SBX_E_INVALID, "%s: there is no such setting%s", where,
+			closest_hint(&closest, ""));
+}
+
+static int set_pair(struct reader *r, const yaml_node_pair_t *pair, struct sbx_error *err)
+{
+	const yaml_node_t *key_node = yaml_document_get_node(&r->document, pair->key);
+	const yaml_node_t *value = yaml_document_get_node(&r->document, pair->value);
+	const char *key = scalar(key_node);
+	const struct option_row *o = key ? option_find_key(key) : NULL;
+
+	set_where(r, key_node, key ? key : "(no text)");
+	if (o == NULL)
+		return fail_unknown(r->where, key ? key : "", err);
+	if (o->kind == OPTION_LIST && value->type == YAML_SEQUENCE_NODE)
+		return set_sequence(r, o, value, err);
+	if (o->set == settings_add_env && value->type == YAML_MAPPING_NODE)
+		return set_mapping(r, o, value, err);
+	return set_item(r, o, value, err);
+}
+
+static int set_document(struct reader *r, struct sbx_error *err)
+{
+	const yaml_node_t *root = yaml_document_get_root_node(&r->document);
+	int result = 0;
+
+	if (root == NULL) /* nothing but comments */
+		return 0;
+	if (root->type != YAML_MAPPING_NODE)
+		return cli_fail(err, SBX_E_INVALID, "%s: must be a mapping of settings to values",
+				r->path);
+	for (const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+	     result == 0 && pair < root->data.mapping.pairs.top; pair++)
+		result = set_pair(r, pair, err);
+	return result;
+}
+
+static int read_yaml(const char *path, const char *text, size_t len, struct settings *s,
+		     struct sbx_error *err)
+{
+	struct reader r = {.path = path, .settings = s};
 	yaml_parser_t parser;
 	int result;
 
-	if (r.path == NULL || !yaml_parser_initialize(&parser))
-		return complain("no memory to read '%s'", path), -1;
-	yaml_parser_set_input_file(&parser, file);
-	if (yaml_parser_load(&parser, &r.doc)) {
-		result = read_document(&r);
-		yaml_document_delete(&r.doc);
+	if (!yaml_parser_initialize(&parser))
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+	if (yaml_parser_load(&parser, &r.document)) {
+		result = set_document(&r, err);
+		yaml_document_delete(&r.document);
 	} else {
-		complain("%s, line %zu: %s", path, parser.problem_mark.line + 1,
-			 parser.problem ? parser.problem : "no YAML");
-		result = -1;
+		result = cli_fail(err, SBX_E_INVALID, "%s:%zu: is no YAML: %s", path,
+				  parser.problem_mark.line + 1,
+				  parser.problem ? parser.problem : "malformed");
 	}
 	yaml_parser_delete(&parser);
 	return result;
 }
 
-int config_read(struct options *o, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	struct stat st;
-	int result;
+/* ---- files ---- */
 
-	if (file == NULL)
-		return complain("cannot read the configuration '%s': %s", path, strerror(errno)), -1;
-	if (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES) {
-		complain("the configuration '%s' is no file of at most %d bytes", path,
-			 FILE_MAX_BYTES);
-		result = -1;
-	} else {
-		result = read_open(o, path, file);
-	}
-	fclose(file);
-	return result;
-}
-
-static int read_if_there(struct options *o, const char *path)
+/* Who can write our configuration decides what the sandbox sees of this machine. */
+static int check_owner(int fd, const char *path, struct sbx_error *err)
 {
 	struct stat st;
 
-	return stat(path, &st) < 0 ? 0 : config_read(o, path);
+	if (fstat(fd, &st) < 0)
+		return cli_fail(err, SBX_E_SYSTEM, "cannot stat '%s': %s", path, strerror(errno));
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & S_IWOTH))
+		return cli_fail(err, SBX_E_DENIED,
+				"'%s' is not read: others than you and root can write it", path);
+	return 0;
 }
 
-int config_read_usual(struct options *o)
+static int load_file(const char *path, bool optional, struct settings *s, struct sbx_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_free char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	if (fd < 0 && optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if (fd < 0)
+		return cli_fail(err, SBX_E_NOT_FOUND, "cannot open '%s': %s", path, strerror(errno));
+	r = optional ? check_owner(fd, path, err) : 0;
+	if (r == 0)
+		r = file_read(fd, path, CONFIG_MAX + 1, &text, &len, err);
+	close(fd);
+	if (r < 0)
+		return r;
+	if (len > CONFIG_MAX)
+		return cli_fail(err, SBX_E_LIMIT, "'%s' is larger than %u KiB", path,
+				CONFIG_MAX >> 10);
+	return read_yaml(path, text, len, s, err);
+}
+
+static int load_user_file(struct settings *s, struct sbx_error *err)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char path[PATH_MAX];
+	char path[4096];
+	int n = 0;
 
-	if (read_if_there(o, "/etc/llm-sandbox/config.yaml") < 0)
-		return -1;
+	/* The XDG base directory specification: a relative path is to be ignored. */
 	if (xdg != NULL && xdg[0] == '/')
-		snprintf(path, sizeof(path), "%s/llm-sandbox/config.yaml", xdg);
+		n = snprintf(path, sizeof(path), "%s/llm-sandbox/config.yaml", xdg);
 	else if (home != NULL && home[0] == '/')
-		snprintf(path, sizeof(path), "%s/.config/llm-sandbox/config.yaml", home);
-	else
+		n = snprintf(path, sizeof(path), "%s/.config/llm-sandbox/config.yaml", home);
+	if (n <= 0 || (size_t)n >= sizeof(path))
 		return 0;
-	return read_if_there(o, path);
+	return load_file(path, true, s, err);
+}
+
+int config_load(const char *path, struct settings *s, struct sbx_error *err)
+{
+	int r;
+
+	if (path != NULL)
+		return load_file(path, false, s, err);
+	r = load_file(SYSTEM_CONFIG, true, s, err);
+	return r < 0 ? r : load_user_file(s, err);
+}
+
+/* ---- environment ---- */
+
+/* "LLM_SANDBOX_OPEN_FILES=…" gives "open-files". */
+static void variable_key(const char *name, size_t len, char ret[64])
+{
+	size_t i;
+
+	for (i = 0; i < len && i < 63; i++)
+		ret[i] = name[i] == '_' ? '-' : (char)tolower((unsigned char)name[i]);
+	ret[i] = '\0';
+}
+
+static const struct option_row *variable_option(const char *key)
+{
+	const struct option_row *o = option_find(key);
+
+	if (o == NULL)
+		o = option_find_key(key); /* LLM_SANDBOX_MOUNTS */
+	return o != NULL && !o->flag_only ? o : NULL;
+}
+
+static int set_lines(const struct option_row *o, const char *value, struct settings *s,
+		     const char *where, struct sbx_error *err)
+{
+	auto_free char *copy = strdup(value);
+	char *rest = copy, *line;
+	int r = 0;
+
+	if (copy == NULL)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	while (r == 0 && (line = strsep(&rest, "\n")) != NULL) {
+		if (line[0] != '\0')
+			r = option_set(o, s, line, where, err);
+	}
+	return r;
+}
+
+static int set_variable(const char *variable, struct settings *s, struct sbx_error *err)
+{
+	const char *equals = strchr(variable, '=');
+	const char *name = variable + strlen(PREFIX);
+	const struct option_row *o;
+	char key[64], where[128];
+
+	if (equals == NULL || equals[1] == '\0') /* empty is as good as not set */
+		return 0;
+	snprintf(where, sizeof(where), "%.*s", (int)(equals - variable), variable);
+	variable_key(name, (size_t)(equals - name), key);
+	o = variable_option(key);
+	if (o == NULL)
+		return fail_unknown(where, key, err);
+	if (o->kind == OPTION_LIST)
+		return set_lines(o, equals + 1, s, where, err);
+	return option_set(o, s, equals + 1, where, err);
+}
+
+int config_load_environment(struct settings *s, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (char **variable = environ; r == 0 && *variable != NULL; variable++) {
+		if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0)
+			r = set_variable(*variable, s, err);
+	}
+	return r;
 }

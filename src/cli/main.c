@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "complain.h"
+#include "cli/command.h"
 
-#include <string.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 
-/* "--version" and "--help" are what people try first. */
-static const char *command_name(const char *text)
+/*
+ * A descriptor that we were started without would become the first file or socket that we
+ * open. /dev/null for reading takes its place: stdin is at its end, and writes fail.
+ */
+static void hold_standard_fds(void)
 {
-	if (strcmp(text, "--version") == 0)
-		return "version";
-	if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)
-		return "help";
-	return text;
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			_Exit(125);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	const struct command *c;
-
-	if (argc < 2) {
-		complain("no command; try: llm-sandbox help");
-		return STATUS_USAGE;
-	}
-	c = command_find(command_name(argv[1]));
-	if (c == NULL) {
-		complain("unknown command '%.64s'; try: llm-sandbox help", argv[1]);
-		return STATUS_USAGE;
-	}
-	return c->run(c, argc - 1, argv + 1);
+	hold_standard_fds();
+	signal(SIGPIPE, SIG_IGN); /* EPIPE tells the same, and we clean up */
+	return command_main(argc, argv);
 }

@@ -1,83 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options as one table: what the command line, the environment and the configuration files
- * may say, and what help, man page and completion must tell.
+ * Every option of every command, once: this table is what the flags, the configuration file,
+ * the environment, help and the completion are made from, and what the tests compare the man
+ * page with. Names, ranges and defaults of limits come from the library's own table.
  */
 #pragma once
 
-#include <llmsandbox/spec.h>
+#include "cli/settings.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_LIMIT };
-
-enum option_id {
-	OPT_LANGUAGE,
-	OPT_CODE,
-	OPT_TIMEOUT,
-	OPT_CPU_TIME,
-	OPT_CPUS,
-	OPT_MEMORY,
-	OPT_PROCESSES,
-	OPT_DISK,
-	OPT_OPEN_FILES,
-	OPT_OUTPUT_HEAD,
-	OPT_OUTPUT_TAIL,
-	OPT_ENV,
-	OPT_MOUNT,
-	OPT_USER,
-	OPT_WORKDIR,
-	OPT_BACKEND,
-	OPT_JSON,
-	OPT_STREAM,
-	OPT_RAW,
-	OPT_DRY_RUN,
-	OPT_CONFIG,
-	OPT_HELP,
-	OPT_COUNT
+enum option_kind {
+	OPTION_FLAG,  /* a bool of struct settings */
+	OPTION_TEXT,  /* a string of struct settings */
+	OPTION_LIMIT, /* a limit of the spec */
+	OPTION_VALUE, /* has a function */
+	OPTION_LIST,  /* the same; may be given many times */
 };
 
-#define FOR_RUN	 1u
-#define FOR_EXEC 2u
-#define FOR_LIST 4u /* languages, doctor */
-#define FOR_ALL	 7u
+enum option_group { GROUP_CODE, GROUP_LIMITS, GROUP_SANDBOX, GROUP_OUTPUT, GROUP_COUNT };
+
+/* One bit per command. */
+enum {
+	FOR_RUN = 1,
+	FOR_EXEC = 2,
+	FOR_LANGUAGES = 4,
+	FOR_DOCTOR = 8,
+	FOR_VERSION = 16,
+	FOR_HELP = 32,
+	FOR_SANDBOXES = FOR_RUN | FOR_EXEC,
+	FOR_ALL = 63,
+};
+
+typedef int option_set_fn(struct settings *s, const char *value, const char *where,
+			  struct sbx_error *err);
 
 struct option_row {
-	const char *name;
-	char letter;	      /* or 0 */
-	const char *argument; /* its name in help; NULL: a flag */
 	enum option_kind kind;
-	enum sbx_limit limit;
+	enum option_group group;
 	unsigned int commands;
-	bool configurable; /* also from the environment and configuration files */
-	const char *help;
+	char letter;	      /* of the short form, or 0 */
+	bool flag_only;	      /* not in configuration files and the environment */
+	bool hidden;	      /* not in help */
+	enum sbx_limit limit; /* OPTION_LIMIT */
+	size_t offset;	      /* in struct settings: OPTION_FLAG, OPTION_TEXT */
+	option_set_fn *set;   /* OPTION_VALUE, OPTION_LIST */
+	const char *name, *argument, *help, *list_key; /* list_key: in files, "mounts" */
 };
 
-extern const struct option_row option_rows[OPT_COUNT];
+/* The n-th option, or NULL past the last. */
+const struct option_row *option_at(size_t n);
 
-#define LIST_MAX 1024
+/* By the name in flags, or by the key in files; NULL when there is none. */
+const struct option_row *option_find(const char *name);
+const struct option_row *option_find_key(const char *key);
 
-/* What was said, the later over the earlier; lists are joined. Strings are not owned. */
-struct options {
-	const char *value[OPT_COUNT]; /* NULL: not said; flags: "" */
-	const char *origin[OPT_COUNT]; /* where: "--memory", "LLM_SANDBOX_MEMORY", a file */
-	const char *env[LIST_MAX], *mounts[LIST_MAX];
-	size_t env_count, mount_count;
-};
+const char *option_name(const struct option_row *o);
+const char *option_key(const struct option_row *o);
+const char *option_help(const struct option_row *o);
 
-/* Say option id; -1 (told on stderr) when a list is too long. */
-int options_set(struct options *o, enum option_id id, const char *value, const char *origin);
+/* What stands behind the name, "SIZE"; NULL for flags. */
+const char *option_argument(const struct option_row *o);
 
-/* The option of this name, or -1; *ret_near is the closest name there is, or NULL. */
-int options_find(const char *name, const char **ret_near);
-
-/* Take LLM_SANDBOX_… of our environment. */
-int options_from_environment(struct options *o);
-
-/*
- * Parse argv[1…] of a command. Stops at the first argument that is no option, or behind "--":
- * its index, or -1 (told on stderr). *ret_ended tells whether "--" was seen.
- */
-int options_parse(struct options *o, unsigned int command, int argc, char **argv,
-		  bool *ret_ended);
+/* Set it; value is NULL for a flag on the command line. where begins the error's sentence. */
+int option_set(const struct option_row *o, struct settings *s, const char *value,
+	       const char *where, struct sbx_error *err);

@@ -1,26 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-#include "signals.h"
+#include "cli/signals.h"
 
 #include <signal.h>
-#include <stddef.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
-static struct sbx_cancel *target;
-static volatile sig_atomic_t interrupts;
+static struct sbx_cancel *volatile target;
+static volatile sig_atomic_t interrupts, killed_by;
+static const char *volatile late_line;
 
-static void on_signal(int signo)
+static void handle(int number)
 {
-	if (signo == SIGINT && interrupts++ == 0)
+	if (target == NULL)
+		return;
+	if (number == SIGINT && ++interrupts == 1) {
 		sbx_cancel_interrupt(target);
-	else
-		sbx_cancel_kill(target);
+		return;
+	}
+	killed_by = number;
+	sbx_cancel_kill(target);
 }
 
-void signals_forward_to(struct sbx_cancel *cancel)
+/* One that we were started to ignore, as nohup(1) does with SIGHUP, stays ignored. */
+static void catch_signal(int number)
 {
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART}, old;
 
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+void signals_connect(struct sbx_cancel *cancel)
+{
 	target = cancel;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	catch_signal(SIGINT);
+	catch_signal(SIGTERM);
+	catch_signal(SIGHUP);
+}
+
+int signals_disconnect(void)
+{
+	target = NULL;
+	return killed_by;
+}
+
+/* ---- a word when something takes long ---- */
+
+static void say(int number)
+{
+	const char *line = late_line;
+	ssize_t n;
+
+	(void)number;
+	if (line != NULL) {
+		n = write(STDERR_FILENO, line, strlen(line));
+		(void)n;
+	}
+}
+
+void signals_say_later(const char *line)
+{
+	struct sigaction action = {.sa_handler = say, .sa_flags = SA_RESTART};
+	struct itimerval timer = {.it_value = {.tv_usec = 400000}};
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	late_line = line;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void signals_be_quiet(void)
+{
+	struct itimerval off = {0};
+
+	if (late_line == NULL)
+		return;
+	setitimer(ITIMER_REAL, &off, NULL);
+	late_line = NULL;
 }

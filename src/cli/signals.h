@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Ctrl-C once stops the program, twice kills it; SIGTERM and SIGHUP kill it at once. */
+/*
+ * What our signals mean to the program in the sandbox: SIGINT interrupts it and, a second
+ * time, kills it; SIGTERM and SIGHUP kill it. Signal handlers have no argument, so this is the
+ * one state of the process that is global; it knows one run at a time.
+ */
 #pragma once
 
 #include <llmsandbox/session.h>
 
-void signals_forward_to(struct sbx_cancel *cancel);
+void signals_connect(struct sbx_cancel *cancel);
+
+/* Before the cancel handle goes away. The signal that killed the run, or 0. */
+int signals_disconnect(void);
+
+/* On a terminal, say this line on stderr unless signals_be_quiet() comes before long. */
+void signals_say_later(const char *line);
+void signals_be_quiet(void);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Help as text of 80 columns, made from the tables of commands and options. Returns the exit
+ * status. */
+#pragma once
+
+#include "cli/command.h"
+
+int help_overview(int fd);
+int help_command(int fd, const struct command *command);
+
+/* For programs: "command TAB --name TAB -x TAB ARGUMENT" per option, "command" without any. */
+int help_dump(int fd);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/settings.h"
+
+#include "cli/trouble.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int settings_init(struct settings *s, struct sbx_error *err)
+{
+	*s = (struct settings){0};
+	return sbx_spec_new(&s->spec, err);
+}
+
+static void free_mount(struct mount_wish *m)
+{
+	free(m->host);
+	free(m->inside);
+	free(m->where);
+}
+
+void settings_done(struct settings *s)
+{
+	for (size_t i = 0; i < s->mount_count; i++)
+		free_mount(&s->mounts[i]);
+	free(s->mounts);
+	free(s->language);
+	free(s->code);
+	free(s->config);
+	free(s->workdir);
+	sbx_spec_free(s->spec);
+}
+
+int settings_set_backend(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err)
+{
+	return sbx_spec_set_backend(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
+/* ---- environment ---- */
+
+int settings_add_env(struct settings *s, const char *value, const char *where,
+		     struct sbx_error *err)
+{
+	auto_free char *assignment = NULL;
+	const char *ours = getenv(value);
+
+	if (strchr(value, '=') != NULL)
+		return sbx_spec_add_env(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
+	if (ours == NULL)
+		return cli_fail(err, SBX_E_INVALID,
+				"%s: '%.64s' is not set here; write NAME=value to give it a value",
+				where, value);
+	if (asprintf(&assignment, "%s=%s", value, ours) < 0) {
+		assignment = NULL;
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	}
+	return sbx_spec_add_env(s->spec, assignment, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
+/* ---- mounts ---- */
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(text + len - n, end, n) == 0;
+}
+
+/* From the right: a host path may have colons in it, an inside path cannot. */
+static bool split_mount(const char *value, struct mount_wish *ret)
+{
+	size_t len = strlen(value);
+	const char *colon;
+
+	ret->writable = ends_with(value, len, ":rw");
+	if (ret->writable || ends_with(value, len, ":ro"))
+		len -= 3;
+	colon = memrchr(value, ':', len);
+	if (colon == NULL || colon == value || colon[1] != '/' || colon + 1 == value + len)
+		return false;
+	ret->host = strndup(value, (size_t)(colon - value));
+	ret->inside = strndup(colon + 1, (size_t)(value + len - colon) - 1);
+	return true;
+}
+
+/* The place for a mount at this path: an earlier one's, emptied, or a new one; or NULL. */
+static struct mount_wish *mount_slot(struct settings *s, const char *inside)
+{
+	struct mount_wish *grown;
+
+	for (size_t i = 0; i < s->mount_count; i++) {
+		if (strcmp(s->mounts[i].inside, inside) == 0) {
+			free_mount(&s->mounts[i]);
+			return &s->mounts[i];
+		}
+	}
+	grown = realloc(s->mounts, (s->mount_count + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return NULL;
+	s->mounts = grown;
+	return &s->mounts[s->mount_count++];
+}
+
+int settings_add_mount(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err)
+{
+	struct mount_wish wish = {0}, *slot = NULL;
+
+	if (!split_mount(value, &wish))
+		return cli_fail(err, SBX_E_INVALID,
+				"%s: '%.128s' is no mount; write HOST:INSIDE or HOST:INSIDE:rw with an "
+				"absolute path inside",
+				where, value);
+	wish.where = strdup(where);
+	if (wish.host != NULL && wish.inside != NULL && wish.where != NULL)
+		slot = mount_slot(s, wish.inside);
+	if (slot == NULL) {
+		free_mount(&wish);
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	}
+	*slot = wish;
+	return 0;
+}
+
+/* ---- user ---- */
+
+static bool parse_id(const char *text, char end, uint32_t *ret, const char **ret_end)
+{
+	size_t len = strspn(text, "0123456789");
+
+	if (len == 0 || len > 9 || (text[len] != '\0' && text[len] != end))
+		return false;
+	*ret = (uint32_t)strtoul(text, NULL, 10);
+	*ret_end = text + len;
+	return true;
+}
+
+int settings_set_user(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err)
+{
+	uint32_t uid, gid;
+	const char *end;
+	bool good = parse_id(value, ':', &uid, &end);
+
+	gid = good ? uid : 0;
+	if (good && *end == ':')
+		good = parse_id(end + 1, '\0', &gid, &end);
+	if (!good)
+		return cli_fail(err, SBX_E_INVALID,
+				"%s: '%.64s' is no user; write UID or UID:GID, numbers from 0 to 65534",
+				where, value);
+	return sbx_spec_set_user(s->spec, uid, gid, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
+/* ---- the end ---- */
+
+int settings_finish(struct settings *s, struct sbx_error *err)
+{
+	for (size_t i = 0; i < s->mount_count; i++) {
+		const struct mount_wish *m = &s->mounts[i];
+
+		if (sbx_spec_add_mount(s->spec, m->host, m->inside, m->writable, err) < 0)
+			return cli_prefix(err, m->where);
+	}
+	return s->workdir ? sbx_spec_set_workdir(s->spec, s->workdir, err) : 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the configuration and the flags of one call add up to. Options write into it in order
+ * of precedence, later wins; settings_finish() hands what depends on everything else to the
+ * spec.
+ */
+#pragma once
+
+#include <llmsandbox/spec.h>
+
+struct mount_wish {
+	char *host, *inside;
+	bool writable;
+	char *where; /* what asked for it: "--mount", "config.yaml:3: mounts" */
+};
+
+struct settings {
+	struct sbx_spec *spec; /* NULL for commands without a sandbox */
+	bool json, stream, dry_run, raw, help, options;
+	char *language, *code, *config, *workdir;
+	struct mount_wish *mounts;
+	size_t mount_count;
+};
+
+int settings_init(struct settings *s, struct sbx_error *err);
+
+/* "NAME=value", or "NAME" to take it from our own environment. */
+int settings_add_env(struct settings *s, const char *value, const char *where,
+		     struct sbx_error *err);
+
+/* "host:inside", ":ro" or ":rw" behind it; replaces an earlier one at the same place. */
+int settings_add_mount(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err);
+
+/* "UID" or "UID:GID". */
+int settings_set_user(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err);
+
+int settings_set_backend(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err);
+
+/* Mounts, and then the work folder, which may be in one of them. */
+int settings_finish(struct settings *s, struct sbx_error *err);
+
+void settings_done(struct settings *s);

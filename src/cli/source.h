@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The code that `run` was asked to run: from --code, a file or stdin; its name and language. */
+#pragma once
+
+#include "cli/command.h"
+
+#include <llmsandbox/language.h>
+
+struct source {
+	char *code; /* owned */
+	size_t code_len;
+	const struct sbx_language_info *language;
+	const char *file_name; /* to call it inside, or NULL; belongs to argv */
+	bool from_stdin;
+	char **args; /* of the program, NULL-terminated; belongs to argv */
+};
+
+/* The caller frees ret->code. Reads nothing unless the language is known. */
+int source_read(const struct invocation *inv, const struct settings *s, struct source *ret,
+		struct sbx_error *err);
+
+/* "python, java, …" */
+void source_list_languages(char *ret, size_t size);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/driver.h"
+
+int main(void)
+{
+	int failed = run_group() + input_group() + config_group() + documents_group();
+
+	return failed != 0;
+}
