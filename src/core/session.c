@@ -28,11 +28,11 @@ static const struct fence_row fence_rows[WIRE_FENCE_COUNT] = {
 	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue"},
 };
 
-static const char *fence_problem(uint32_t sys_errno)
+static const char *fence_problem(enum wire_fence fence, uint32_t sys_errno)
 {
 	if (sys_errno == ENOSYS || sys_errno == EOPNOTSUPP)
 		return "this kernel does not have it";
-	if (sys_errno == EPERM)
+	if (sys_errno == EPERM && fence == WIRE_FENCE_USER)
 		return "only one user id is mapped; subordinate ids (/etc/subuid, newuidmap) or root give more";
 	return strerror((int)sys_errno);
 }
@@ -48,7 +48,7 @@ static void report_fences(struct sbx_session *s, const struct wire_ready *ready)
 			sbx_report_add(&s->report, row->name, SBX_ENFORCED, "%s", row->how);
 		else
 			sbx_report_add(&s->report, row->name, SBX_MISSING, "%s",
-				       fence_problem(ready->fence_errno[i]));
+				       fence_problem((enum wire_fence)i, ready->fence_errno[i]));
 	}
 }
 

@@ -40,8 +40,6 @@ static void a_timeout_kills_the_whole_process_tree(void **state)
 	r = test_shell(t, "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1001 & (sleep 1002 &) ; "
 			  "wait; sleep 1003");
 	assert_int_equal(r->reason, SBX_TIMEOUT);
-	assert_true(r->processes_killed >= 3);
-
 	if (!test_is_native())
 		return;
 	t->io = (struct sbx_io){0};

@@ -140,10 +140,11 @@ static void list_content(const char *path)
 	fclose(f);
 }
 
-static char *list_files(void)
+/* Of /tmp only what is ours: the machine's other users come and go there; the census counts. */
+static char *list_files(const struct outside *o)
 {
-	static const char *const whole[] = {"/etc", "/root", "/home", "/usr"};
-	static const char *const names[] = {"/var/log", "/tmp", "/"};
+	const char *const whole[] = {"/etc", "/root", "/home", "/usr", o->folder};
+	static const char *const names[] = {"/var/log", "/"};
 	static const char *const contents[] = {"/etc/passwd",	       "/etc/shadow",
 					       "/etc/group",	       "/root/.bashrc",
 					       "/usr/copy_file",       "/usr/encoded_data.py",
@@ -205,7 +206,7 @@ void outside_prepare(struct outside *o)
 	o->shell_fd = listen_on(SOCK_STREAM, 5389);
 	o->udp_fd = listen_on(SOCK_DGRAM, 5388);
 	start_decoys(o);
-	o->files = list_files();
+	o->files = list_files(o);
 	census_take(&o->census);
 }
 
@@ -239,7 +240,7 @@ const char *outside_touched(const struct outside *o)
 void outside_compare(const struct outside *o)
 {
 	const char *touched = outside_touched(o);
-	char *after = list_files();
+	char *after = list_files(o);
 
 	if (touched != NULL)
 		fail_msg("%s", touched);

@@ -181,6 +181,7 @@ int main(void)
 		sandbox_test(risky_programs_as_the_sandbox_root_change_nothing_outside),
 	};
 
+	census_begin();
 	if (geteuid() == 0)
 		outside_enter_network();
 	return cmocka_run_group_tests_name("risky", tests, NULL, NULL);

@@ -133,7 +133,6 @@ static void need(struct sandbox *s, const char *name)
 	if (is_enforced(s, name))
 		return;
 	close_sandbox(s);
-	/* To root everything is promised; an ordinary user's machine may not grant all of it. */
 	if (geteuid() == 0 && strict != NULL && strcmp(strict, "1") == 0)
 		fail_msg("%s is promised here", name);
 	skip();

@@ -47,9 +47,10 @@ static void count_before(struct test_sandbox *t, struct census *ret)
 	census_take(ret);
 }
 
-/* A last normal life sweeps what a killed owner could not remove. */
+/* When all are dead, a last normal life sweeps what a killed owner could not remove. */
 static void expect_nothing_left(struct test_sandbox *t, const struct census *before)
 {
+	census_expect_processes(before, SETTLE_MS);
 	one_life(t->spec, "true");
 	census_expect(before, SETTLE_MS);
 }
@@ -60,7 +61,7 @@ static void runs_leave_nothing(void **state)
 	static const char *const scripts[] = {
 		"true", "sleep 100 & setsid sleep 100 & exit 1", "echo x > /tmp/f; mkfifo /tmp/p",
 		"kill -9 $$", "head -c 3000000 /dev/zero"};
-	unsigned long runs = test_size(50, 200, 2000);
+	unsigned long runs = test_size(200, 2000, 2000);
 	struct census before;
 
 	count_before(t, &before);
@@ -131,7 +132,7 @@ static void a_killed_program_leaves_nothing(void **state)
 	struct census before;
 
 	count_before(t, &before);
-	end_lives(t, false, test_size(20, 67, 667));
+	end_lives(t, false, test_size(67, 667, 667));
 	expect_nothing_left(t, &before);
 }
 
@@ -141,7 +142,7 @@ static void a_killed_agent_leaves_nothing(void **state)
 	struct census before;
 
 	count_before(t, &before);
-	end_lives(t, true, test_size(20, 67, 667));
+	end_lives(t, true, test_size(67, 667, 667));
 	expect_nothing_left(t, &before);
 }
 
@@ -151,7 +152,7 @@ static void a_killed_owner_leaves_nothing(void **state)
 	const char *program = getenv("SBX_PROGRAM");
 	char *argv[] = {(char *)program, (char *)"exec", (char *)"--", (char *)"/bin/sh",
 			(char *)"-c",    (char *)"sleep 1000 & sleep 1001", NULL};
-	unsigned long lives = test_size(20, 66, 666);
+	unsigned long lives = test_size(66, 666, 666);
 	unsigned int seed = SEED;
 	posix_spawn_file_actions_t quiet;
 	struct census before;
@@ -186,5 +187,6 @@ int main(void)
 		sandbox_test(a_killed_owner_leaves_nothing),
 	};
 
+	census_begin();
 	return cmocka_run_group_tests_name("leak", tests, NULL, NULL);
 }

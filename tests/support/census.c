@@ -5,11 +5,15 @@
 #include "support/sandbox.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,22 +70,38 @@ static size_t list_processes(pid_t *ret, size_t max)
 	return n;
 }
 
-pid_t census_parent(pid_t pid)
+/* Of /proc/PID/stat: the state and the parent; false when there is no such process. */
+static bool read_stat(pid_t pid, char *ret_state, pid_t *ret_parent)
 {
 	char path[64], text[512] = "";
 	const char *end;
 	FILE *f;
-	int parent = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	f = fopen(path, "re");
 	if (f == NULL)
-		return 0;
+		return false;
 	if (fgets(text, sizeof(text), f) == NULL)
 		text[0] = '\0';
 	fclose(f);
 	end = strrchr(text, ')');
-	return end != NULL && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+	return end != NULL && sscanf(end + 1, " %c %d", ret_state, ret_parent) == 2;
+}
+
+pid_t census_parent(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return read_stat(pid, &state, &parent) ? parent : 0;
+}
+
+static bool is_zombie(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return read_stat(pid, &state, &parent) && state == 'Z';
 }
 
 static bool descends_from(pid_t pid, pid_t root)
@@ -137,25 +157,30 @@ static void note_namespace(struct namespaces *n, ino_t ino)
 		n->seen[n->count++] = ino;
 }
 
+/* Those of one process that are not ours. */
+static void note_namespaces(struct namespaces *foreign, pid_t pid)
+{
+	for (size_t k = 0; k < KINDS; k++) {
+		ino_t ino = namespace_of(pid, namespace_kinds[k]);
+
+		if (ino != 0 && ino != namespace_of(getpid(), namespace_kinds[k]))
+			note_namespace(foreign, ino);
+	}
+}
+
+/* A zombie holds nothing; one that we adopted stays until we end. */
 static void count_processes(struct census *ret)
 {
-	static pid_t all[PROCESSES_MAX];
+	static pid_t ours[PROCESSES_MAX];
 	static struct namespaces foreign;
-	size_t count = list_processes(all, PROCESSES_MAX);
-	ino_t own[KINDS];
+	size_t count = census_descendants(getpid(), ours, PROCESSES_MAX);
 
 	foreign.count = 0;
-	for (size_t k = 0; k < KINDS; k++)
-		own[k] = namespace_of(getpid(), namespace_kinds[k]);
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < KINDS; k++) {
-			ino_t ino = namespace_of(all[i], namespace_kinds[k]);
-
-			if (ino == 0 || ino == own[k])
-				continue;
-			note_namespace(&foreign, ino);
-			ret->count[CENSUS_PROCESSES] += strcmp(namespace_kinds[k], "pid") == 0;
-		}
+		if (is_zombie(ours[i]))
+			continue;
+		ret->count[CENSUS_PROCESSES]++;
+		note_namespaces(&foreign, ours[i]);
 	}
 	ret->count[CENSUS_NAMESPACES] = foreign.count;
 }
@@ -184,6 +209,32 @@ static size_t count_runtime_files(void)
 	return count_entries(path);
 }
 
+/* The program under test may lie in the /tmp that we are about to hide. */
+static void keep_program(void)
+{
+	const char *program = getenv("SBX_PROGRAM");
+	char path[32];
+	int fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(setenv("SBX_PROGRAM", path, 1), 0);
+}
+
+void census_begin(void)
+{
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	if (geteuid() != 0)
+		return;
+	keep_program();
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	mkdir("/run/llm-sandbox", 0700);
+	assert_int_equal(mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777"), 0);
+	assert_int_equal(mount("tmpfs", "/run/llm-sandbox", "tmpfs", 0, "mode=0700"), 0);
+}
+
 void census_take(struct census *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -199,29 +250,39 @@ void census_take(struct census *ret)
 	ret->count[CENSUS_DESCRIPTORS] = count_entries("/proc/self/fd");
 }
 
-/* The first kind of which there is more than before, or CENSUS_KINDS. */
-static enum census_kind find_more(const struct census *before, const struct census *now)
+/* The first of the first `kinds` kinds of which there is more than before, or kinds. */
+static int find_more(const struct census *before, const struct census *now, int kinds)
 {
-	enum census_kind k = 0;
+	int k = 0;
 
-	while (k < CENSUS_KINDS && now->count[k] <= before->count[k])
+	while (k < kinds && now->count[k] <= before->count[k])
 		k++;
 	return k;
 }
 
-void census_expect(const struct census *before, unsigned int timeout_ms)
+static void expect_kinds(const struct census *before, int kinds, unsigned int timeout_ms)
 {
 	uint64_t deadline_ns = sbx_deadline_ns(timeout_ms);
 	struct census now;
-	enum census_kind more;
+	int more;
 
 	/* The kernel takes namespaces down in its own time and has no event to wait for. */
 	do {
 		census_take(&now);
-		more = find_more(before, &now);
-		if (more == CENSUS_KINDS)
+		more = find_more(before, &now, kinds);
+		if (more == kinds)
 			return;
 		usleep(20000);
 	} while (sbx_now_ns() < deadline_ns);
 	fail_msg("%zu %s and not %zu", now.count[more], kind_names[more], before->count[more]);
+}
+
+void census_expect_processes(const struct census *before, unsigned int timeout_ms)
+{
+	expect_kinds(before, CENSUS_PROCESSES + 1, timeout_ms);
+}
+
+void census_expect(const struct census *before, unsigned int timeout_ms)
+{
+	expect_kinds(before, CENSUS_KINDS, timeout_ms);
 }

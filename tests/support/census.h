@@ -2,9 +2,9 @@
 /*
  * What a sandbox could leave on the machine, counted before and after.
  *
- * Processes and namespaces are counted where they are not our own kind: a process in another
- * pid namespace than the test's, a namespace that the test is not in. What others do on the
- * machine meanwhile shows too, so these tests run alone.
+ * Processes, and the namespaces they are in, are counted where they descend from the test; it
+ * adopts the orphans of what it kills, so none escapes the count. Cgroups are the machine's, and
+ * what others do shows too: these tests run alone.
  */
 #pragma once
 
@@ -27,7 +27,16 @@ struct census {
 	size_t count[CENSUS_KINDS];
 };
 
+/*
+ * Call it first: orphans of our children become our children, and as root we get a /tmp and a
+ * runtime folder of our own, so that what others do there is not counted.
+ */
+void census_begin(void);
+
 void census_take(struct census *ret);
+
+/* Wait at most timeout_ms until no process is more than there was; fails the test then. */
+void census_expect_processes(const struct census *before, unsigned int timeout_ms);
 
 /* Wait at most timeout_ms until nothing is more than it was; fails the test then, by name. */
 void census_expect(const struct census *before, unsigned int timeout_ms);
