@@ -430,6 +430,17 @@ int transfer_take(struct transfer *t, struct sbx_conn *conn, const struct wire_f
 	return r;
 }
 
+void transfer_abort(struct transfer *t)
+{
+	const struct agent_fence *fence = t->fence;
+
+	if (t->kind == TRANSFER_NONE)
+		return;
+	act_as_user(fence);
+	transfer_end(t);
+	act_as_agent(fence);
+}
+
 bool transfer_wants_turn(const struct transfer *t, const struct sbx_conn *conn)
 {
 	if (t->kind == TRANSFER_GET)

@@ -43,6 +43,9 @@ void transfer_list(struct transfer *t, struct sbx_conn *conn, uint32_t channel,
 int transfer_take(struct transfer *t, struct sbx_conn *conn, const struct wire_frame *frame,
 		  struct sbx_error *err);
 
+/* The connection is over: nothing half written stays. */
+void transfer_abort(struct transfer *t);
+
 /* Whether it has something to send now, and sending it. */
 bool transfer_wants_turn(const struct transfer *t, const struct sbx_conn *conn);
 void transfer_pump(struct transfer *t, struct sbx_conn *conn);

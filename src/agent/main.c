@@ -127,6 +127,7 @@ int main(void)
 		r = turn(&agent, &err);
 	if (r < 0)
 		say_goodbye(&agent, &err);
+	transfer_abort(&agent.transfer);
 	agent_tree_end(&agent.program.tree);
 	return 0;
 }
