@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +280,9 @@ static void stay(int ready_fd)
 	prctl(PR_SET_NAME, "\033[2J) S 1 (\n", 0, 0, 0);
 	for (int fd = 0; fd < 3; fd++)
 		close(fd);
+	/* Ready when the process between is gone, so that it is not one of those that are killed. */
+	while (getppid() != 1)
+		sched_yield();
 	if (write(ready_fd, "", 1) != 1)
 		_exit(1);
 	close(ready_fd);
