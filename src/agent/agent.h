@@ -15,7 +15,8 @@
 
 struct agent {
 	struct sbx_conn conn;
-	struct sbx_buf joined; /* a continued SETUP or EXEC so far */
+	struct sbx_buf joined; /* a continued SETUP or EXEC so far … */
+	struct wire_frame joining; /* … of this type and channel, when .more */
 	struct wire_setup setup;
 	struct agent_fence fence;
 	bool is_set_up;

@@ -3,7 +3,7 @@
 
 #include "agent/send.h"
 
-#include <string.h>
+#include <stdio.h>
 #include <sys/utsname.h>
 
 static int malformed(const struct wire_frame *frame, struct sbx_error *err)
@@ -25,7 +25,7 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");
 	a->is_set_up = true;
 	if (uname(&uts) == 0)
-		strncpy(ready.kernel, uts.release, sizeof(ready.kernel) - 1);
+		snprintf(ready.kernel, sizeof(ready.kernel), "%.64s", uts.release);
 	wire_ready_format(&payload, &ready);
 	send_bytes(&a->conn, WIRE_READY, 0, payload.data, payload.len);
 	sbx_buf_done(&payload);
@@ -108,11 +108,16 @@ int agent_dispatch(struct agent *a, const struct wire_frame *frame, struct sbx_e
 	struct wire_frame whole = *frame;
 	int r;
 
-	if (!frame->more && a->joined.len == 0)
+	if (!frame->more && !a->joining.more)
 		return act(a, frame, err);
+	if (a->joining.more &&
+	    (frame->type != a->joining.type || frame->channel != a->joining.channel))
+		return sbx_fail(err, SBX_E_PROTOCOL, "%s interrupts an unfinished %s",
+				wire_type_name(frame->type), wire_type_name(a->joining.type));
+	a->joining = *frame;
 	sbx_buf_append(&a->joined, frame->payload, frame->len);
 	if (a->joined.failed)
-		return sbx_fail(err, SBX_E_LIMIT, "a message is larger than %u bytes",
+		return sbx_fail(err, SBX_E_PROTOCOL, "a message is larger than %u bytes",
 				WIRE_MESSAGE_MAX);
 	if (frame->more)
 		return 0;

@@ -2,6 +2,7 @@
 #include "agent/files.h"
 
 #include "agent/send.h"
+#include "agent/user.h"
 #include "base/auto.h"
 #include "base/io.h"
 
@@ -12,37 +13,18 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
 #define QUEUE_ENOUGH (256u << 10) /* LIST waits while so much is not sent yet */
 
-/* ---- as the sandbox's user ---- */
-
-static void act_as_user(const struct agent_fence *fence)
-{
-	if (!fence->switch_user)
-		return;
-	setfsgid(fence->setup->gid);
-	setfsuid(fence->setup->uid);
-}
-
-static void act_as_agent(const struct agent_fence *fence)
-{
-	if (!fence->switch_user)
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
-}
-
 /* ---- paths ---- */
 
 static int open_path(int dirfd, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.flags = (unsigned int)(flags | O_CLOEXEC),
 		.resolve = RESOLVE_NO_MAGICLINKS,
 	};
 	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));

@@ -12,12 +12,28 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Our own descriptors end with every exec; nobody inside may look into us. */
+/* No pipe of a program may get one of the numbers that are its own 0, 1, 2. */
+static bool fill_standard_fds(void)
+{
+	for (int fd = 0; fd < AGENT_STREAM_FD; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Our own descriptors end with every exec; nobody inside may look into us. Whoever started us may
+ * have ignored signals: that would be inherited by programs, and SIGCHLD would hide their end.
+ */
 static int guard_self(void)
 {
+	if (!fill_standard_fds())
+		return -errno;
 	for (int fd = AGENT_STREAM_FD; fd <= AGENT_STREAM_FD + 1; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	signal(SIGPIPE, SIG_IGN);
+	for (int signo = 1; signo <= SIGRTMAX; signo++)
+		signal(signo, signo == SIGPIPE ? SIG_IGN : SIG_DFL);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	agent_tree_adopt();
 	return sbx_set_nonblock(AGENT_STREAM_FD, true);

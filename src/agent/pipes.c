@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/pipes.h"
 
+#include "agent/user.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -38,10 +39,11 @@ static int open_pipe(struct agent_pipes *p, int i)
 	return sbx_set_nonblock(p->ours[i], true);
 }
 
-int agent_pipes_open(struct agent_pipes *p, bool with_stdin)
+int agent_pipes_open(struct agent_pipes *p, bool with_stdin, const struct agent_fence *fence)
 {
 	int r = 0;
 
+	act_as_user(fence);
 	*p = (struct agent_pipes){{-1, -1, -1}, {-1, -1, -1}};
 	if (with_stdin)
 		r = open_pipe(p, 0);
@@ -49,6 +51,7 @@ int agent_pipes_open(struct agent_pipes *p, bool with_stdin)
 		r = -errno;
 	for (int i = 1; i < 3 && r == 0; i++)
 		r = open_pipe(p, i);
+	act_as_agent(fence);
 	if (r < 0) {
 		agent_pipes_close_theirs(p);
 		agent_pipes_close_ours(p);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The pipes between the agent and a program: its ends for the spawn, ours without blocking. */
+/*
+ * The pipes between the agent and a program: its ends for the spawn, ours without blocking.
+ *
+ * They belong to the program's user: /dev/stdout leads to /proc/self/fd/1, and opening that asks
+ * the pipe's owner and mode as if it were a file.
+ */
 #pragma once
+
+#include "agent/fence.h"
 
 #include <stdbool.h>
 
@@ -10,7 +17,7 @@ struct agent_pipes {
 };
 
 /* 0, or -errno with nothing open. */
-int agent_pipes_open(struct agent_pipes *ret, bool with_stdin);
+int agent_pipes_open(struct agent_pipes *ret, bool with_stdin, const struct agent_fence *fence);
 
 void agent_pipes_close_theirs(struct agent_pipes *p);
 void agent_pipes_close_ours(struct agent_pipes *p);

@@ -18,7 +18,7 @@ static int launch(struct program *p, const struct wire_exec *exec, const struct 
 {
 	struct agent_spawn s = {.fence = fence, .exec = exec};
 	pid_t pid = -1;
-	int r = agent_pipes_open(pipes, (exec->flags & WIRE_EXEC_STDIN) != 0);
+	int r = agent_pipes_open(pipes, (exec->flags & WIRE_EXEC_STDIN) != 0, fence);
 
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot make pipes for '%.128s'", exec->argv[0]);
@@ -84,7 +84,8 @@ static int take_signal(struct program *p, const struct wire_frame *frame, struct
 {
 	struct wire_signal m;
 
-	if (!wire_signal_parse(frame->payload, frame->len, &m))
+	if (!wire_signal_parse(frame->payload, frame->len, &m) ||
+	    (m.scope == WIRE_SCOPE_TREE && m.signo != SIGKILL))
 		return sbx_fail(err, SBX_E_PROTOCOL, "malformed SIGNAL");
 	if (p->over)
 		return 0;

@@ -34,6 +34,18 @@ static void append_frame(struct sbx_conn *c, unsigned int type, uint32_t channel
 	sbx_buf_append(&c->out, payload, len);
 }
 
+/*
+ * What was written makes room again, also when the queue is never empty; moving no more than was
+ * written keeps the cost of it below the cost of the writing.
+ */
+static void forget_written(struct sbx_conn *c)
+{
+	if (c->out_at < c->out.len - c->out_at)
+		return;
+	sbx_buf_consume(&c->out, c->out_at);
+	c->out_at = 0;
+}
+
 int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, const void *payload,
 		   size_t len, struct sbx_error *err)
 {
@@ -43,9 +55,7 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 		return sbx_fail(err, SBX_E_LIMIT,
 				"arguments and environment together are larger than %u bytes",
 				WIRE_MESSAGE_MAX);
-	if (c->out_at == c->out.len)
-		c->out.len = c->out_at = 0;
-
+	forget_written(c);
 	for (; len > WIRE_PAYLOAD_MAX; at += WIRE_PAYLOAD_MAX, len -= WIRE_PAYLOAD_MAX)
 		append_frame(c, type | WIRE_MORE, channel, at, WIRE_PAYLOAD_MAX);
 	append_frame(c, type, channel, at, len);

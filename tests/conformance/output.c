@@ -29,6 +29,16 @@ static void hear(const void *data, size_t len, void *userdata)
 	h->total += len;
 }
 
+/* As scripts do for messages; the names lead to /proc/self/fd, whose owner the kernel asks. */
+static void the_names_dev_stdout_and_dev_stderr_work(void **state)
+{
+	const struct sbx_result *r =
+		test_shell(*state, "echo a > /dev/stdout; echo b > /dev/stderr");
+
+	assert_string_equal(r->out.data, "a\n");
+	assert_string_equal(r->errout.data, "b\n");
+}
+
 /* Case 17: bytes that are no UTF-8 are kept as they are, and the JSON form says so. */
 static void bytes_that_are_no_text_are_kept_exactly(void **state)
 {
@@ -319,6 +329,7 @@ static void the_json_form_has_its_keys_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		sandbox_test(the_names_dev_stdout_and_dev_stderr_work),
 		sandbox_test(bytes_that_are_no_text_are_kept_exactly),
 		sandbox_test(callbacks_join_to_the_whole_output_and_the_exit_code_is_kept),
 		sandbox_test(a_character_split_over_two_writes_stays_intact),

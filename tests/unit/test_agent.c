@@ -1,272 +1,890 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent alone, as a plain child at the other end of a socket pair: files, and hostile frames. */
-#include "wire/conn.h"
-#include "wire/message.h"
+/* What the agent promises the host, seen through its stream. It runs as a plain child here. */
+#include "base/auto.h"
+#include "base/io.h"
+#include "support/agent_client.h"
 
-#include <poll.h>
-#include <setjmp.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
 
 #include <cmocka.h>
 
-#define PATIENCE_MS 10000
-
-struct agent {
-	pid_t pid;
-	struct sbx_conn conn;
-	char workdir[32];
-};
-
-static struct sbx_error err;
-
-static void queue(struct agent *a, enum wire_type type, uint32_t channel, const void *data,
-		  size_t len)
-{
-	assert_int_equal(sbx_conn_queue(&a->conn, type, channel, data, len, &err), 0);
-	assert_int_equal(sbx_conn_flush(&a->conn, &err), 0);
-}
-
-/* The next frame, or false at the end of the stream. */
-static bool next_frame(struct agent *a, struct wire_frame *ret)
-{
-	int r;
-
-	while ((r = sbx_conn_next(&a->conn, ret, &err)) == 0 && !a->conn.eof) {
-		struct pollfd fd = sbx_conn_poll(&a->conn);
-
-		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-		assert_int_equal(sbx_conn_fill(&a->conn, &err), 0);
-	}
-	assert_true(r >= 0);
-	return r > 0;
-}
-
-static struct wire_frame expect(struct agent *a, enum wire_type type, uint32_t channel)
-{
-	struct wire_frame f;
-
-	assert_true(next_frame(a, &f));
-	assert_string_equal(wire_type_name(f.type), wire_type_name(type));
-	assert_int_equal(f.channel, channel);
-	return f;
-}
-
 static int start(void **state)
 {
-	const char *program = getenv("SBX_TEST_AGENT");
-	struct agent *a = calloc(1, sizeof(*a));
-	int fds[2];
+	struct agent_client *c = calloc(1, sizeof(*c));
 
-	if (a == NULL || program == NULL)
+	if (c == NULL)
 		return -1;
-	strcpy(a->workdir, "/tmp/sbx-agent-XXXXXX");
-	if (mkdtemp(a->workdir) == NULL ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-		return -1;
-	a->pid = fork();
-	if (a->pid == 0) {
-		dup2(fds[1], 3);
-		execl(program, program, NULL);
-		_exit(99);
-	}
-	close(fds[1]);
-	sbx_conn_init(&a->conn, fds[0], 'a');
-	*state = a;
+	agent_client_start(c);
+	*state = c;
 	return 0;
 }
 
-/* The end of the stream ends the agent. */
 static int stop(void **state)
 {
-	struct agent *a = *state;
-	int status;
-
-	close(a->conn.fd);
-	if (waitpid(a->pid, &status, 0) != a->pid || !WIFEXITED(status))
-		return -1;
-	sbx_conn_done(&a->conn);
-	free(a);
+	agent_client_stop(*state);
+	free(*state);
 	return 0;
 }
 
-static void set_up(struct agent *a)
-{
-	struct sbx_buf b = SBX_BUF_INIT(4096);
-	struct wire_setup m = {.workdir = a->workdir, .uid = getuid(), .gid = getgid()};
+/* ---- programs ---- */
 
-	wire_setup_format(&b, &m);
-	expect(a, WIRE_HELLO, 0);
-	queue(a, WIRE_SETUP, 0, b.data, b.len);
-	expect(a, WIRE_READY, 0);
-	sbx_buf_done(&b);
+static void a_program_runs_and_its_exit_code_is_told(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "echo out; echo err >&2; exit 7", &run);
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
+	assert_int_equal(run.exit.status, 7);
+	assert_string_equal(run.out[0].data, "out\n");
+	assert_string_equal(run.out[1].data, "err\n");
+	assert_int_equal(run.exit.total[0], 4);
+	assert_int_equal(run.exit.dropped[0], 0);
+	assert_int_equal(run.exit.killed, 0);
+	assert_true(run.exit.wall_ns > 0);
+	assert_true(run.exit.max_rss_bytes > 0);
+	agent_run_done(&run);
 }
 
-static void ask_path(struct agent *a, enum wire_type type, uint32_t channel, const char *path)
+static void a_signal_that_ended_a_program_is_told(void **state)
 {
-	struct sbx_buf b = SBX_BUF_INIT(4096);
+	struct agent_run run;
 
-	wire_path_format(&b, &(struct wire_path){.most = 1000, .path = (char *)path});
-	queue(a, type, channel, b.data, b.len);
-	sbx_buf_done(&b);
+	agent_client_shell(*state, "kill -SEGV $$", &run);
+	assert_int_equal(run.exit.reason, WIRE_SIGNALLED);
+	assert_int_equal(run.exit.status, SIGSEGV);
+	agent_run_done(&run);
 }
 
-static void put(struct agent *a, uint32_t channel, const char *path, const char *text)
+/* Run argv, which does not start: its error. */
+static void fail_to_start(struct agent_client *c, char **argv, struct agent_run *ret)
 {
-	struct sbx_buf b = SBX_BUF_INIT(4096);
+	char *line[4];
+	struct wire_exec exec = agent_client_line(line, "");
 
-	wire_put_format(&b, &(struct wire_put){
-				    .mode = 0640, .size = strlen(text), .path = (char *)path});
-	queue(a, WIRE_PUT, channel, b.data, b.len);
-	if (text[0] != '\0')
-		queue(a, WIRE_DATA, channel, text, strlen(text));
-	queue(a, WIRE_CLOSE, channel, NULL, 0);
-	sbx_buf_done(&b);
+	exec.argv = argv;
+	agent_client_finish(c, agent_client_exec(c, &exec), ret);
+	assert_true(ret->failed);
 }
 
-static void remove_files(struct agent *a)
+static void a_program_that_is_not_there_is_named(void **state)
 {
-	char path[64];
+	char *argv[] = {(char *)"no-such-program", NULL};
+	struct agent_run run;
 
-	snprintf(path, sizeof(path), "%s/sub/f", a->workdir);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/sub", a->workdir);
-	rmdir(path);
-	snprintf(path, sizeof(path), "%s/link", a->workdir);
-	unlink(path);
-	assert_int_equal(rmdir(a->workdir), 0);
+	fail_to_start(*state, argv, &run);
+	assert_int_equal(run.code, SBX_E_NOT_FOUND);
+	assert_string_equal(run.text, "no program 'no-such-program' in the sandbox's PATH");
+	agent_run_done(&run);
+
+	agent_client_shell(*state, "true", &run);
+	agent_run_done(&run);
 }
 
-static void a_file_goes_in_and_comes_out(void **state)
+static void a_file_that_is_no_program_is_refused_with_the_reason(void **state)
 {
-	struct agent *a = *state;
-	struct wire_entry e;
-	struct wire_frame f;
+	char *argv[] = {(char *)"/etc/passwd", NULL};
+	struct agent_run run;
 
-	set_up(a);
-	put(a, 1, "sub/f", "hello");
-	expect(a, WIRE_CLOSE, 1);
-
-	ask_path(a, WIRE_GET, 2, "sub/f");
-	f = expect(a, WIRE_ENTRY, 2);
-	assert_true(wire_entry_parse(f.payload, f.len, &e));
-	assert_int_equal(e.kind, WIRE_FILE);
-	assert_int_equal(e.mode, 0640);
-	assert_int_equal(e.size, 5);
-	wire_entry_done(&e);
-	f = expect(a, WIRE_DATA, 2);
-	assert_int_equal(f.len, 5);
-	assert_memory_equal(f.payload, "hello", 5);
-	expect(a, WIRE_CLOSE, 2);
-
-	ask_path(a, WIRE_LIST, 3, ".");
-	f = expect(a, WIRE_ENTRY, 3);
-	assert_true(wire_entry_parse(f.payload, f.len, &e));
-	assert_int_equal(e.kind, WIRE_FOLDER);
-	assert_string_equal(e.name, "sub");
-	wire_entry_done(&e);
-	expect(a, WIRE_CLOSE, 3);
-	remove_files(a);
+	fail_to_start(*state, argv, &run);
+	assert_int_equal(run.code, SBX_E_SYSTEM);
+	assert_non_null(strstr(run.text, "Permission denied"));
+	agent_run_done(&run);
 }
 
-static void links_devices_and_missing_files_do_not_come_out(void **state)
+static void a_script_without_an_interpreter_line_runs_in_the_shell(void **state)
 {
-	const char *const paths[] = {"link", "no/such", "/dev/zero", "/proc/self/mem", "."};
-	struct agent *a = *state;
-	char link[64];
+	struct agent_client *c = *state;
+	struct agent_run run;
 
-	set_up(a);
-	snprintf(link, sizeof(link), "%s/link", a->workdir);
-	assert_int_equal(symlink("/etc/passwd", link), 0);
-	for (uint32_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		ask_path(a, WIRE_GET, 10 + i, paths[i]);
-		expect(a, WIRE_ERROR, 10 + i);
+	agent_client_finish(c, agent_client_put(c, "script", 0755, "echo \"$1\"\n", 10), &run);
+	agent_run_done(&run);
+	agent_client_shell(c, "exec ./script works", &run);
+	assert_string_equal(run.out[0].data, "works\n");
+	agent_run_done(&run);
+}
+
+static void an_argument_too_long_for_the_kernel_is_said_clearly(void **state)
+{
+	static char argument[1u << 20];
+	char *argv[] = {(char *)"true", argument, NULL};
+	struct agent_run run;
+
+	memset(argument, 'a', sizeof(argument) - 1);
+	fail_to_start(*state, argv, &run);
+	assert_int_equal(run.code, SBX_E_LIMIT);
+	agent_run_done(&run);
+}
+
+static void many_arguments_arrive_though_they_fill_many_frames(void **state)
+{
+	static char argument[60000];
+	char *argv[4 + 16 + 1], *line[4];
+	struct wire_exec exec = agent_client_line(line, "echo $#; printf %s \"$@\" | wc -c");
+	struct agent_run run;
+
+	memset(argument, 'a', sizeof(argument) - 1);
+	memcpy(argv, line, 3 * sizeof(argv[0]));
+	argv[3] = (char *)"sh";
+	for (int i = 0; i < 16; i++)
+		argv[4 + i] = argument;
+	argv[20] = NULL;
+	exec.argv = argv;
+	agent_client_finish(*state, agent_client_exec(*state, &exec), &run);
+	assert_false(run.failed);
+	assert_string_equal(run.out[0].data, "16\n959984\n");
+	agent_run_done(&run);
+}
+
+static void a_program_starts_clean(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state,
+			   "for f in /proc/$$/fd/*; do [ -e $f ] && echo ${f##*/}; done; umask; "
+			   "tr '\\0' '\\n' < /proc/$$/environ",
+			   &run);
+	assert_string_equal(run.out[0].data, "0\n1\n2\n0022\n"
+					     "PATH=/usr/local/bin:/usr/bin:/bin\n");
+	agent_run_done(&run);
+
+	agent_client_shell(*state, "exec grep -E '^Sig(Blk|Ign)' /proc/self/status", &run);
+	assert_string_equal(run.out[0].data, "SigBlk:\t0000000000000000\n"
+					     "SigIgn:\t0000000000000000\n");
+	agent_run_done(&run);
+}
+
+static void one_program_runs_at_a_time(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "read line; echo $line");
+	struct agent_run run, second;
+	uint32_t channel;
+
+	exec.flags |= WIRE_EXEC_STDIN;
+	channel = agent_client_exec(c, &exec);
+	agent_client_finish(c, agent_client_exec(c, &exec), &second);
+	assert_true(second.failed);
+	assert_int_equal(second.code, SBX_E_UNAVAILABLE);
+	agent_client_send(c, WIRE_STDIN, channel, "still here\n", 11);
+	agent_run_init(&run, channel);
+	run.stdin_credit -= 11;
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_string_equal(run.out[0].data, "still here\n");
+	agent_run_done(&second);
+	agent_run_done(&run);
+}
+
+static void a_working_folder_may_be_named(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "pwd");
+	struct agent_run run;
+
+	exec.cwd = (char *)"/usr";
+	agent_client_finish(c, agent_client_exec(c, &exec), &run);
+	assert_string_equal(run.out[0].data, "/usr\n");
+	agent_run_done(&run);
+
+	exec.cwd = (char *)"missing";
+	agent_client_finish(c, agent_client_exec(c, &exec), &run);
+	assert_true(run.failed);
+	assert_non_null(strstr(run.text, "missing"));
+	agent_run_done(&run);
+}
+
+/* ---- the process tree ---- */
+
+/* Starts a process that left its session and parent, ignores what it can, and holds the pipes. */
+#define RUNAWAY                                                                     \
+	"(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > runaway.tmp; "            \
+	"mv runaway.tmp runaway; while :; do sleep 100; done' &); "                 \
+	"while [ ! -e runaway ]; do sleep 0.01; done; "
+
+static pid_t runaway_pid(const struct agent_client *c)
+{
+	auto_close int folder_fd = open(c->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *text = NULL;
+	struct sbx_error err;
+	size_t len;
+
+	assert_int_equal(sbx_read_file(folder_fd, "runaway", 32, &text, &len, &err), 0);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static bool is_gone(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static void a_timeout_kills_the_whole_process_tree(void **state)
+{
+	char *argv[4];
+	struct wire_exec exec =
+		agent_client_line(argv, RUNAWAY "trap '' TERM; while :; do sleep 100; done");
+	struct agent_run run;
+
+	exec.wall_ms = 1500;
+	agent_client_finish(*state, agent_client_exec(*state, &exec), &run);
+	assert_int_equal(run.exit.reason, WIRE_TIMEOUT);
+	assert_true(run.exit.wall_ns >= 1500000000u);
+	assert_true(is_gone(runaway_pid(*state)));
+	agent_run_done(&run);
+}
+
+static void what_a_program_leaves_behind_is_killed(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, RUNAWAY "echo done", &run);
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
+	assert_int_equal(run.exit.status, 0);
+	assert_string_equal(run.out[0].data, "done\n");
+	assert_true(is_gone(runaway_pid(*state)));
+	agent_run_done(&run);
+}
+
+static void processes_that_had_to_be_killed_are_counted(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "for i in 1 2 3 4 5 6 7 8; do sleep 100 & done", &run);
+	assert_int_equal(run.exit.killed, 8);
+	agent_run_done(&run);
+}
+
+static void the_end_of_the_stream_kills_the_whole_process_tree(void **state)
+{
+	struct agent_client c;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, RUNAWAY "echo up; sleep 100");
+	struct agent_run run;
+	pid_t pid;
+
+	(void)state;
+	agent_client_start(&c);
+	agent_run_init(&run, agent_client_exec(&c, &exec));
+	while (run.out[0].len == 0)
+		agent_run_take(&c, &run, true);
+	pid = runaway_pid(&c);
+	assert_false(is_gone(pid));
+	agent_client_stop(&c);
+	assert_true(is_gone(pid));
+	agent_run_done(&run);
+}
+
+static void a_signal_reaches_the_program_and_its_children(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec =
+		agent_client_line(argv, "trap 'echo got it; exit 5' INT; echo up; "
+					"while :; do sleep 0.01; done");
+	struct agent_run run;
+
+	agent_run_init(&run, agent_client_exec(c, &exec));
+	while (run.out[0].len == 0)
+		agent_run_take(c, &run, true);
+	agent_client_signal(c, run.channel, SIGINT, WIRE_SCOPE_GROUP);
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
+	assert_int_equal(run.exit.status, 5);
+	assert_string_equal(run.out[0].data, "up\ngot it\n");
+	agent_run_done(&run);
+}
+
+static void a_kill_ends_the_tree_and_says_so(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, RUNAWAY "echo up; sleep 100");
+	struct agent_run run;
+
+	agent_run_init(&run, agent_client_exec(c, &exec));
+	while (run.out[0].len == 0)
+		agent_run_take(c, &run, true);
+	agent_client_signal(c, run.channel, SIGKILL, WIRE_SCOPE_TREE);
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_int_equal(run.exit.reason, WIRE_KILLED);
+	assert_true(is_gone(runaway_pid(c)));
+	agent_run_done(&run);
+}
+
+static void the_cpu_limit_ends_a_program_that_spins(void **state)
+{
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "while :; do :; done");
+	struct agent_run run;
+
+	exec.cpu_ms = 1000;
+	exec.wall_ms = 50000;
+	agent_client_finish(*state, agent_client_exec(*state, &exec), &run);
+	assert_int_equal(run.exit.reason, WIRE_CPU);
+	/* The limit counts whole ticks, which on a busy machine run ahead of the time used. */
+	assert_true(run.exit.user_us + run.exit.system_us >= 300000);
+	agent_run_done(&run);
+}
+
+static void a_program_without_streams_runs_on(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "exec <&- >&- 2>&-; sleep 0.05; exit 3", &run);
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
+	assert_int_equal(run.exit.status, 3);
+	agent_run_done(&run);
+}
+
+/* ---- output ---- */
+
+static void of_20_mb_of_output_head_and_tail_are_kept(void **state)
+{
+	/* 2,500,000 lines of eight bytes. */
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "seq 1000000 3499999");
+	struct agent_run run;
+
+	exec.flags = 0;
+	exec.head_bytes = 8000;
+	exec.tail_bytes = 4000;
+	agent_client_finish(*state, agent_client_exec(*state, &exec), &run);
+	assert_int_equal(run.exit.total[0], 20000000);
+	assert_int_equal(run.exit.dropped[0], 20000000 - 12000);
+	assert_int_equal(run.out[0].len, 12000);
+	assert_memory_equal(run.out[0].data, "1000000\n1000001\n", 16);
+	assert_memory_equal(run.out[0].data + 7992, "1000999\n3499500\n", 16);
+	assert_memory_equal(run.out[0].data + 11992, "3499999\n", 8);
+	agent_run_done(&run);
+}
+
+static void a_program_is_not_slowed_by_a_host_that_takes_no_output(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "seq 1000000 3499999; touch finished");
+	struct agent_run run;
+
+	exec.flags = 0;
+	exec.tail_bytes = 1u << 20;
+	agent_run_init(&run, agent_client_exec(c, &exec));
+	/* The first window of the tail comes once the program is over; the rest needs credit. */
+	while (run.out[0].len < WIRE_WINDOW)
+		assert_false(agent_run_take(c, &run, false));
+	agent_client_grant(c, run.channel, WIRE_FLOW_STDOUT, WIRE_WINDOW);
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_int_equal(run.out[0].len, 1u << 20);
+	assert_memory_equal(run.out[0].data + (1u << 20) - 8, "3499999\n", 8);
+	agent_run_done(&run);
+}
+
+static void without_credit_no_output_is_sent(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "yes");
+	struct wire_frame frame;
+	struct agent_run run;
+
+	agent_run_init(&run, agent_client_exec(c, &exec));
+	while (run.out[0].len < WIRE_WINDOW)
+		assert_false(agent_run_take(c, &run, false));
+	assert_int_equal(run.out[0].len, WIRE_WINDOW);
+	/* What the agent had to send before its answer would stand before it. */
+	agent_client_send(c, WIRE_PING, 0, NULL, 0);
+	assert_true(agent_client_next(c, &frame));
+	assert_int_equal(frame.type, WIRE_PONG);
+
+	agent_client_grant(c, run.channel, WIRE_FLOW_STDOUT, 1000);
+	while (run.out[0].len < WIRE_WINDOW + 1000)
+		assert_false(agent_run_take(c, &run, false));
+	assert_int_equal(run.out[0].len, WIRE_WINDOW + 1000);
+	agent_client_signal(c, run.channel, SIGKILL, WIRE_SCOPE_TREE);
+	agent_client_grant(c, run.channel, WIRE_FLOW_STDOUT, WIRE_WINDOW);
+	while (!agent_run_take(c, &run, true))
+		;
+	agent_run_done(&run);
+}
+
+static void forwarded_output_of_two_streams_is_whole(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "seq 1000000 2999999 & seq 1000000 2999999 >&2; wait", &run);
+	assert_int_equal(run.out[0].len, 16000000);
+	assert_int_equal(run.out[1].len, 16000000);
+	assert_int_equal(run.exit.dropped[0] + run.exit.dropped[1], 0);
+	assert_memory_equal(run.out[0].data, run.out[1].data, 16000000);
+	agent_run_done(&run);
+}
+
+static void the_name_dev_stdout_works(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "echo a > /dev/stdout; echo b > /dev/stderr", &run);
+	assert_string_equal(run.out[0].data, "a\n");
+	assert_string_equal(run.out[1].data, "b\n");
+	agent_run_done(&run);
+}
+
+/* ---- stdin ---- */
+
+static uint32_t start_reader(struct agent_client *c, const char *line)
+{
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, line);
+
+	exec.flags |= WIRE_EXEC_STDIN;
+	return agent_client_exec(c, &exec);
+}
+
+/* Send len bytes as credit allows. */
+static void feed(struct agent_client *c, struct agent_run *run, size_t len)
+{
+	static char piece[WIRE_PAYLOAD_MAX];
+
+	memset(piece, 'x', sizeof(piece));
+	while (len > 0) {
+		size_t n = len < sizeof(piece) ? len : sizeof(piece);
+
+		while (run->stdin_credit == 0)
+			assert_false(agent_run_take(c, run, true));
+		n = n < run->stdin_credit ? n : run->stdin_credit;
+		run->stdin_credit -= n;
+		agent_client_send(c, WIRE_STDIN, run->channel, piece, n);
+		len -= n;
 	}
-	remove_files(a);
+}
+
+static void stdin_arrives_whole_and_ends(void **state)
+{
+	struct agent_client *c = *state;
+	struct agent_run run;
+
+	agent_run_init(&run, start_reader(c, "wc -c"));
+	feed(c, &run, 5000000);
+	agent_client_send(c, WIRE_STDIN_EOF, run.channel, NULL, 0);
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_string_equal(run.out[0].data, "5000000\n");
+	agent_run_done(&run);
+}
+
+static void a_program_that_closed_its_stdin_loses_it_and_nothing_stops(void **state)
+{
+	struct agent_client *c = *state;
+	struct agent_run run;
+
+	agent_run_init(&run, start_reader(c, "exec <&-; echo closed; sleep 100"));
+	while (run.out[0].len == 0)
+		agent_run_take(c, &run, true);
+	feed(c, &run, 2000000);
+	agent_client_signal(c, run.channel, SIGKILL, WIRE_SCOPE_TREE);
+	while (!agent_run_take(c, &run, true))
+		;
+	assert_int_equal(run.exit.reason, WIRE_KILLED);
+	agent_run_done(&run);
+}
+
+static void without_stdin_a_program_reads_its_end(void **state)
+{
+	struct agent_run run;
+
+	agent_client_shell(*state, "wc -c", &run);
+	assert_string_equal(run.out[0].data, "0\n");
+	agent_run_done(&run);
+}
+
+/* ---- files ---- */
+
+/* GET or LIST to its end. */
+static void ask(struct agent_client *c, enum wire_type type, const char *path, uint64_t most,
+		struct agent_run *ret)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
+
+	wire_path_format(&payload, &(struct wire_path){.most = most, .path = (char *)path});
+	agent_client_send(c, type, ++c->channel, payload.data, payload.len);
+	agent_client_finish(c, c->channel, ret);
+}
+
+static void put(struct agent_client *c, const char *path, uint32_t mode, const char *text)
+{
+	struct agent_run run;
+
+	agent_client_finish(c, agent_client_put(c, path, mode, text, strlen(text)), &run);
+	if (run.failed)
+		fail_msg("%s", run.text);
+	agent_run_done(&run);
+}
+
+static void a_file_that_was_put_is_there_with_its_mode(void **state)
+{
+	struct agent_run run;
+
+	put(*state, "a/b/c.txt", 0750, "hello");
+	agent_client_shell(*state, "cat a/b/c.txt; stat -c ' %a' a/b/c.txt; ls -A a/b", &run);
+	assert_string_equal(run.out[0].data, "hello 750\nc.txt\n");
+	agent_run_done(&run);
+}
+
+static void a_large_file_comes_back_as_it_is(void **state)
+{
+	struct agent_client *c = *state;
+	struct agent_run run, sum;
+
+	agent_client_shell(c, "seq 1000000 1999999 > big; cksum < big", &sum);
+	ask(c, WIRE_GET, "big", 8000000, &run);
+	assert_false(run.failed);
+	assert_string_equal(run.names.data, "f big\n");
+	assert_int_equal(run.out[0].len, 8000000);
+	assert_memory_equal(run.out[0].data + 7999992, "1999999\n", 8);
+	agent_run_done(&sum);
+	agent_run_done(&run);
+}
+
+static void a_file_larger_than_the_host_takes_is_refused(void **state)
+{
+	struct agent_run run;
+
+	put(*state, "file", 0644, "12345");
+	ask(*state, WIRE_GET, "file", 4, &run);
+	assert_true(run.failed);
+	assert_non_null(strstr(run.text, "file"));
+	agent_run_done(&run);
+}
+
+static void only_regular_files_are_given(void **state)
+{
+	static const char *const names[] = {"fifo", "link", "folder", "/dev/zero",
+					    "/proc/self/status", "missing"};
+	struct agent_run run;
+
+	agent_client_shell(*state, "mkfifo fifo; mkdir folder; ln -s /etc/passwd link", &run);
+	agent_run_done(&run);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ask(*state, WIRE_GET, names[i], 1000000, &run);
+		if (!run.failed)
+			fail_msg("'%s' was given", names[i]);
+		agent_run_done(&run);
+	}
 }
 
 static void a_planted_link_is_replaced_and_not_followed(void **state)
 {
-	struct agent *a = *state;
-	char link[64], target[64] = "/tmp/sbx-target-XXXXXX";
-	struct stat st;
+	struct agent_run run;
 
-	set_up(a);
-	close(mkstemp(target));
-	snprintf(link, sizeof(link), "%s/link", a->workdir);
-	assert_int_equal(symlink(target, link), 0);
-	put(a, 1, "link", "written");
-	expect(a, WIRE_CLOSE, 1);
-	assert_int_equal(stat(target, &st), 0);
-	assert_int_equal(st.st_size, 0);
-	assert_int_equal(lstat(link, &st), 0);
-	assert_true(S_ISREG(st.st_mode));
-	unlink(target);
-	remove_files(a);
+	agent_client_shell(*state, "echo safe > target; ln -s target link", &run);
+	agent_run_done(&run);
+	put(*state, "link", 0644, "new");
+	agent_client_shell(*state, "cat target link; [ ! -L link ]", &run);
+	assert_int_equal(run.exit.status, 0);
+	assert_string_equal(run.out[0].data, "safe\nnew");
+	agent_run_done(&run);
 }
 
-/* Each of these ends the connection: ERROR on channel 0, then the end of the stream. */
-static void expect_goodbye(struct agent *a)
+static void a_file_that_cannot_be_put_is_named_and_nothing_stops(void **state)
 {
-	struct wire_frame f;
+	struct agent_client *c = *state;
+	struct agent_run run;
 
-	while (next_frame(a, &f))
-		assert_true(f.type == WIRE_ERROR || f.type == WIRE_HELLO);
-	/* Nothing half written is left in it. */
-	assert_int_equal(rmdir(a->workdir), 0);
+	put(c, "file", 0644, "x");
+	agent_client_finish(c, agent_client_put(c, "file/below", 0644, "data", 4), &run);
+	assert_true(run.failed);
+	assert_non_null(strstr(run.text, "file/below"));
+	agent_run_done(&run);
+
+	/* The folder is there already, which shows only at the very end. */
+	agent_client_shell(c, "mkdir taken", &run);
+	agent_run_done(&run);
+	agent_client_finish(c, agent_client_put(c, "taken", 0644, "data", 4), &run);
+	assert_true(run.failed);
+	agent_run_done(&run);
+
+	agent_client_shell(c, "ls -A", &run);
+	assert_string_equal(run.out[0].data, "file\ntaken\n");
+	agent_run_done(&run);
 }
 
-static void work_before_setup_ends_the_connection(void **state)
+static void a_folder_is_listed_up_to_the_limit(void **state)
 {
-	struct agent *a = *state;
+	struct agent_run run;
 
-	ask_path(a, WIRE_GET, 1, "x");
-	expect_goodbye(a);
+	put(*state, "d/file", 0644, "");
+	agent_client_shell(*state, "mkdir d/sub; ln -s / d/link", &run);
+	agent_run_done(&run);
+	ask(*state, WIRE_LIST, "d", 3, &run);
+	assert_false(run.failed);
+	assert_non_null(strstr(run.names.data, "f file\n"));
+	assert_non_null(strstr(run.names.data, "d sub\n"));
+	assert_non_null(strstr(run.names.data, "l link\n"));
+	agent_run_done(&run);
+
+	ask(*state, WIRE_LIST, "d", 2, &run);
+	assert_true(run.failed);
+	assert_int_equal(run.code, SBX_E_LIMIT);
+	agent_run_done(&run);
 }
 
-static void garbage_ends_the_connection(void **state)
+static void all_of_a_run_may_be_sent_at_once(void **state)
 {
-	struct agent *a = *state;
+	struct agent_client c;
+	auto_buf struct sbx_buf setup = SBX_BUF_INIT(4096);
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "cat main.txt");
+	struct agent_run run;
 
-	assert_int_equal(send(a->conn.fd, "\xff\xff\xff\xff garbage", 12, MSG_NOSIGNAL), 12);
-	expect_goodbye(a);
+	(void)state;
+	agent_client_start_bare(&c);
+	wire_setup_format(&setup, &(struct wire_setup){.uid = geteuid(), .gid = getegid(),
+						       .workdir = c.folder});
+	agent_client_send(&c, WIRE_SETUP, 0, setup.data, setup.len);
+	agent_client_put(&c, "main.txt", 0644, "in order", 8);
+	agent_client_finish(&c, agent_client_exec(&c, &exec), &run);
+	assert_string_equal(run.out[0].data, "in order");
+	agent_run_done(&run);
+	agent_client_stop(&c);
 }
 
-static void more_data_than_was_promised_ends_the_connection(void **state)
+/* ---- a host that breaks the protocol ---- */
+
+static void late_messages_of_a_channel_that_is_over_are_ignored(void **state)
 {
-	struct agent *a = *state;
-	struct sbx_buf b = SBX_BUF_INIT(4096);
+	struct agent_client *c = *state;
+	struct agent_run run;
 
-	set_up(a);
-	wire_put_format(&b, &(struct wire_put){.mode = 0600, .size = 1, .path = (char *)"f"});
-	queue(a, WIRE_PUT, 1, b.data, b.len);
-	queue(a, WIRE_DATA, 1, "too much", 8);
-	sbx_buf_done(&b);
-	expect_goodbye(a);
+	agent_client_shell(c, "true", &run);
+	agent_client_grant(c, run.channel, WIRE_FLOW_STDOUT, 1);
+	agent_client_signal(c, run.channel, SIGTERM, WIRE_SCOPE_GROUP);
+	agent_client_send(c, WIRE_STDIN, run.channel, "x", 1);
+	agent_client_send(c, WIRE_STDIN_EOF, run.channel, NULL, 0);
+	agent_client_send(c, WIRE_DATA, 4000, "x", 1);
+	agent_client_send(c, WIRE_CLOSE, 4000, NULL, 0);
+	agent_run_done(&run);
+	agent_client_shell(c, "echo well", &run);
+	assert_string_equal(run.out[0].data, "well\n");
+	agent_run_done(&run);
 }
 
-#define agent_test(f) cmocka_unit_test_setup_teardown(f, start, stop)
+typedef void hostile_fn(struct agent_client *c);
+
+static void send_overlong(struct agent_client *c)
+{
+	static const uint8_t header[4] = {0xff, 0xff, 0xff, 0x7f};
+
+	agent_client_send_raw(c, header, sizeof(header));
+}
+
+static void send_wrong_direction(struct agent_client *c)
+{
+	agent_client_send(c, WIRE_STDOUT, 1, "x", 1);
+}
+
+static void send_unknown_type(struct agent_client *c)
+{
+	uint8_t header[WIRE_HEADER_SIZE];
+
+	wire_header_format(header, 99, 1, 0);
+	agent_client_send_raw(c, header, sizeof(header));
+}
+
+static void send_setup_again(struct agent_client *c)
+{
+	auto_buf struct sbx_buf setup = SBX_BUF_INIT(4096);
+
+	wire_setup_format(&setup, &(struct wire_setup){.workdir = c->folder});
+	agent_client_send(c, WIRE_SETUP, 0, setup.data, setup.len);
+}
+
+static void send_malformed_exec(struct agent_client *c)
+{
+	agent_client_send(c, WIRE_EXEC, 9, "12345678", 8);
+}
+
+static void send_exec_on_channel_0(struct agent_client *c)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(4096);
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "true");
+
+	wire_exec_format(&payload, &exec);
+	agent_client_send(c, WIRE_EXEC, 0, payload.data, payload.len);
+}
+
+static void send_interrupted_message(struct agent_client *c)
+{
+	uint8_t header[WIRE_HEADER_SIZE];
+
+	wire_header_format(header, WIRE_EXEC | WIRE_MORE, 9, 0);
+	agent_client_send_raw(c, header, sizeof(header));
+	agent_client_send(c, WIRE_PING, 0, NULL, 0);
+}
+
+static void send_endless_message(struct agent_client *c)
+{
+	static uint8_t frame[WIRE_HEADER_SIZE + WIRE_PAYLOAD_MAX];
+
+	wire_header_format(frame, WIRE_EXEC | WIRE_MORE, 9, WIRE_PAYLOAD_MAX);
+	for (unsigned int i = 0; i <= WIRE_MESSAGE_MAX / WIRE_PAYLOAD_MAX; i++)
+		agent_client_send_raw(c, frame, sizeof(frame));
+}
+
+static void send_stdin_beyond_credit(struct agent_client *c)
+{
+	static char piece[WIRE_PAYLOAD_MAX];
+	uint32_t channel = start_reader(c, "sleep 100");
+
+	/* A window, and what the pipe may have taken of it. */
+	for (unsigned int i = 0; i <= 1 + WIRE_WINDOW / WIRE_PAYLOAD_MAX; i++)
+		agent_client_send(c, WIRE_STDIN, channel, piece, sizeof(piece));
+}
+
+static void send_too_much_credit(struct agent_client *c)
+{
+	uint32_t channel = start_reader(c, "sleep 100");
+
+	agent_client_grant(c, channel, WIRE_FLOW_STDOUT, UINT32_MAX);
+}
+
+static void send_kill_of_the_tree_by_another_signal(struct agent_client *c)
+{
+	uint32_t channel = start_reader(c, "sleep 100");
+
+	agent_client_signal(c, channel, SIGSTOP, WIRE_SCOPE_TREE);
+}
+
+static void send_more_data_than_announced(struct agent_client *c)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(4096);
+
+	wire_put_format(&payload, &(struct wire_put){.size = 1, .path = (char *)"x"});
+	agent_client_send(c, WIRE_PUT, 9, payload.data, payload.len);
+	agent_client_send(c, WIRE_DATA, 9, "xx", 2);
+}
+
+static void a_host_that_breaks_the_protocol_is_told_and_left(void **state)
+{
+	static hostile_fn *const attacks[] = {
+		send_overlong,	       send_wrong_direction,
+		send_unknown_type,     send_setup_again,
+		send_malformed_exec,   send_exec_on_channel_0,
+		send_interrupted_message, send_endless_message,
+		send_stdin_beyond_credit, send_too_much_credit,
+		send_kill_of_the_tree_by_another_signal, send_more_data_than_announced,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
+		struct agent_client c;
+
+		agent_client_start(&c);
+		attacks[i](&c);
+		if (!agent_client_ends_with(&c, SBX_E_PROTOCOL))
+			fail_msg("attack %zu was not told of", i);
+		agent_client_stop(&c);
+	}
+}
+
+static void nothing_is_served_before_setup(void **state)
+{
+	struct agent_client c;
+
+	(void)state;
+	agent_client_start_bare(&c);
+	agent_client_put(&c, "x", 0644, "x", 1);
+	assert_true(agent_client_ends_with(&c, SBX_E_PROTOCOL));
+	agent_client_stop(&c);
+}
+
+/* xorshift64: the same bytes in every run. */
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static void random_bytes_end_the_connection_and_nothing_else(void **state)
+{
+	uint64_t seed = 42;
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		struct agent_client c;
+		uint64_t noise[512];
+
+		for (size_t i = 0; i < 512; i++)
+			noise[i] = next_random(&seed);
+		/* A length that is possible, so that the rest is looked at too. */
+		((uint8_t *)noise)[1] = (uint8_t)(round & 3);
+		((uint8_t *)noise)[2] = ((uint8_t *)noise)[3] = 0;
+		agent_client_start(&c);
+		agent_client_send_raw(&c, noise, sizeof(noise));
+		shutdown(c.conn.fd, SHUT_WR);
+		agent_client_ends_with(&c, SBX_E_PROTOCOL);
+		agent_client_stop(&c);
+	}
+}
+
+#define WITH_AGENT(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		agent_test(a_file_goes_in_and_comes_out),
-		agent_test(links_devices_and_missing_files_do_not_come_out),
-		agent_test(a_planted_link_is_replaced_and_not_followed),
-		agent_test(work_before_setup_ends_the_connection),
-		agent_test(garbage_ends_the_connection),
-		agent_test(more_data_than_was_promised_ends_the_connection),
+		WITH_AGENT(a_program_runs_and_its_exit_code_is_told),
+		WITH_AGENT(a_signal_that_ended_a_program_is_told),
+		WITH_AGENT(a_program_that_is_not_there_is_named),
+		WITH_AGENT(a_file_that_is_no_program_is_refused_with_the_reason),
+		WITH_AGENT(a_script_without_an_interpreter_line_runs_in_the_shell),
+		WITH_AGENT(an_argument_too_long_for_the_kernel_is_said_clearly),
+		WITH_AGENT(many_arguments_arrive_though_they_fill_many_frames),
+		WITH_AGENT(a_program_starts_clean),
+		WITH_AGENT(one_program_runs_at_a_time),
+		WITH_AGENT(a_working_folder_may_be_named),
+		WITH_AGENT(a_timeout_kills_the_whole_process_tree),
+		WITH_AGENT(what_a_program_leaves_behind_is_killed),
+		WITH_AGENT(processes_that_had_to_be_killed_are_counted),
+		cmocka_unit_test(the_end_of_the_stream_kills_the_whole_process_tree),
+		WITH_AGENT(a_signal_reaches_the_program_and_its_children),
+		WITH_AGENT(a_kill_ends_the_tree_and_says_so),
+		WITH_AGENT(the_cpu_limit_ends_a_program_that_spins),
+		WITH_AGENT(a_program_without_streams_runs_on),
+		WITH_AGENT(of_20_mb_of_output_head_and_tail_are_kept),
+		WITH_AGENT(a_program_is_not_slowed_by_a_host_that_takes_no_output),
+		WITH_AGENT(without_credit_no_output_is_sent),
+		WITH_AGENT(forwarded_output_of_two_streams_is_whole),
+		WITH_AGENT(the_name_dev_stdout_works),
+		WITH_AGENT(stdin_arrives_whole_and_ends),
+		WITH_AGENT(a_program_that_closed_its_stdin_loses_it_and_nothing_stops),
+		WITH_AGENT(without_stdin_a_program_reads_its_end),
+		WITH_AGENT(a_file_that_was_put_is_there_with_its_mode),
+		WITH_AGENT(a_large_file_comes_back_as_it_is),
+		WITH_AGENT(a_file_larger_than_the_host_takes_is_refused),
+		WITH_AGENT(only_regular_files_are_given),
+		WITH_AGENT(a_planted_link_is_replaced_and_not_followed),
+		WITH_AGENT(a_file_that_cannot_be_put_is_named_and_nothing_stops),
+		WITH_AGENT(a_folder_is_listed_up_to_the_limit),
+		cmocka_unit_test(all_of_a_run_may_be_sent_at_once),
+		WITH_AGENT(late_messages_of_a_channel_that_is_over_are_ignored),
+		cmocka_unit_test(a_host_that_breaks_the_protocol_is_told_and_left),
+		cmocka_unit_test(nothing_is_served_before_setup),
+		cmocka_unit_test(random_bytes_end_the_connection_and_nothing_else),
 	};
 
-	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 /*
  * The agent as a plain child process with no isolation at all, for tests of what stands above
  * the backends. Never installed.
+ *
+ * The end of the stream is what ends a place: the agent then kills its whole tree, which would
+ * live on if the agent alone were killed.
  */
 #include "backend/ops.h"
 #include "base/auto.h"
@@ -17,61 +20,137 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define AGENT_STREAM_FD 3
+
 struct fake_place {
 	struct sbx_place base;
-	pid_t pid;
-	char workdir[32];
+	pid_t pid;	  /* of the agent, or -1 */
+	char workdir[32]; /* or "" */
 };
 
-_Noreturn static void child_main(int stream_fd)
+static struct fake_place *fake(const struct sbx_place *place)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(stream_fd, 3) == 3)
-		execl(SBX_FAKE_AGENT, SBX_FAKE_AGENT, NULL);
+	return (struct fake_place *)place;
+}
+
+/* ---- end ---- */
+
+static void fake_kill(struct sbx_place *place)
+{
+	shutdown(place->stream_fd, SHUT_RDWR);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+/* Takes what fake_open() made of it, all or a part. */
+static void fake_close(struct sbx_place *place)
+{
+	struct fake_place *p = fake(place);
+
+	if (place->stream_fd >= 0)
+		close(place->stream_fd);
+	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (p->workdir[0] != '\0')
+		nftw(p->workdir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	free(p);
+}
+
+/* ---- start ---- */
+
+static _Noreturn void child_main(int stream_fd, pid_t parent)
+{
+	char *argv[] = {(char *)"llm-sandbox-agent", NULL};
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* dup2() to itself would leave it close-on-exec. */
+	if (stream_fd == AGENT_STREAM_FD)
+		fcntl(stream_fd, F_SETFD, 0);
+	else if (dup2(stream_fd, AGENT_STREAM_FD) < 0)
+		_exit(127);
+	if (getppid() == parent)
+		execv(SBX_FAKE_AGENT, argv);
 	_exit(127);
+}
+
+static int make_workdir(struct fake_place *p, struct sbx_error *err)
+{
+	char path[] = "/tmp/sbx-fake-XXXXXX";
+
+	if (mkdtemp(path) == NULL)
+		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", path);
+	strcpy(p->workdir, path);
+	return 0;
+}
+
+static int start_agent(struct fake_place *p, struct sbx_error *err)
+{
+	auto_close int agent_fd = -1;
+	pid_t self = getpid();
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return sbx_fail_errno(err, errno, "cannot make a stream to the agent");
+	p->base.stream_fd = fds[0];
+	agent_fd = fds[1];
+	p->pid = fork();
+	if (p->pid == 0)
+		child_main(agent_fd, self);
+	if (p->pid < 0)
+		return sbx_fail_errno(err, errno, "cannot start the agent");
+	return 0;
 }
 
 static int fake_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
 {
 	struct fake_place *p = calloc(1, sizeof(*p));
-	int fds[2];
+	int r;
 
 	(void)spec;
 	if (p == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a fake sandbox");
-	strcpy(p->workdir, "/tmp/sbx-fake-XXXXXX");
-	if (mkdtemp(p->workdir) == NULL ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
-		free(p);
-		return sbx_fail_errno(err, errno, "cannot make a fake sandbox");
-	}
-	p->pid = fork();
-	if (p->pid == 0)
-		child_main(fds[1]);
-	close(fds[1]);
-	p->base = (struct sbx_place){.backend = &sbx_backend_fake, .stream_fd = fds[0]};
-	*ret = &p->base;
-	return 0;
+	p->base = (struct sbx_place){.backend = &sbx_backend_fake, .stream_fd = -1};
+	p->pid = -1;
+	r = make_workdir(p, err);
+	if (r == 0)
+		r = start_agent(p, err);
+	if (r < 0)
+		fake_close(&p->base);
+	else
+		*ret = &p->base;
+	return r;
 }
+
+/* ---- what it says of itself ---- */
 
 static int fake_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
-	const struct fake_place *p = (const struct fake_place *)place;
+	char *workdir = strdup(fake(place)->workdir);
 
-	(void)err;
+	if (workdir == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot set the fake sandbox up");
 	*ret = (struct wire_setup){
-		.fences = 1u << WIRE_FENCE_RLIMIT,
+		.fences = 1u << WIRE_FENCE_RLIMIT | 1u << WIRE_FENCE_NO_NEW_PRIVS,
 		.uid = geteuid(),
 		.gid = getegid(),
-		.workdir = strdup(p->workdir),
+		.workdir = workdir,
 	};
 	return 0;
 }
 
 static int fake_failure(struct sbx_place *place, struct sbx_error *err)
 {
-	(void)place, (void)err;
-	return 0;
+	if (access(SBX_FAKE_AGENT, X_OK) == 0)
+		return 0;
+	(void)place;
+	return sbx_fail_errno(err, errno, "cannot execute '%s'", SBX_FAKE_AGENT);
 }
 
 static void fake_usage(struct sbx_place *place, struct sbx_place_usage *ret)
@@ -90,33 +169,11 @@ static void fake_report(const struct sbx_place *place, struct sbx_report *report
 	sbx_report_add(report, "everything", SBX_OFF, "the fake backend isolates nothing");
 }
 
-static void fake_kill(struct sbx_place *place)
-{
-	kill(((struct fake_place *)place)->pid, SIGKILL);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
-/* The end of the stream makes the agent end its tree, which SIGKILL would leave behind. */
-static void fake_close(struct sbx_place *place)
-{
-	struct fake_place *p = (struct fake_place *)place;
-
-	close(place->stream_fd);
-	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	nftw(p->workdir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-	free(p);
-}
-
 static int fake_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err)
 {
 	(void)spec, (void)err;
-	sbx_buf_puts(out, "start the agent as a child\n");
+	sbx_buf_puts(out, "make an empty folder below /tmp\n"
+			  "start " SBX_FAKE_AGENT " as a child, with nothing to keep it in\n");
 	return 0;
 }
 
