@@ -2,6 +2,8 @@
 #include <llmsandbox/doctor.h>
 
 #include "backend/native/cgroup.h"
+#include "backend/native/ids.h"
+#include "backend/native/trouble.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/io.h"
@@ -161,63 +163,11 @@ static void look_at_kernel(struct examination *e, const char *name)
 	    uts.release, uts.machine);
 }
 
-/* A setting that forbids user namespaces when it has this value, all users or all but root. */
-static const struct {
-	const char *name; /* of the sysctl */
-	const char *path;
-	long forbids;
-	bool spares_root;
-	const char *cure;
-} settings[] = {
-	{"user.max_user_namespaces", "/proc/sys/user/max_user_namespaces", 0, false,
-	 "sysctl -w user.max_user_namespaces=15000"},
-	{"kernel.unprivileged_userns_clone", "/proc/sys/kernel/unprivileged_userns_clone", 0, true,
-	 "sysctl -w kernel.unprivileged_userns_clone=1"},
-	{"kernel.apparmor_restrict_unprivileged_userns",
-	 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1, true,
-	 "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
-};
-
-/* The number in a sysctl's file; false when this kernel has no such setting. */
-static bool read_setting(const char *path, long *ret)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[32];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	*ret = strtol(text, NULL, 10);
-	return true;
-}
-
-/* The settings as one text, and the cure for the first one that forbids. */
-static const char *read_settings(char *ret_text, size_t size)
-{
-	const char *cure = NULL;
-	size_t len = 0;
-
-	ret_text[0] = '\0';
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		long value;
-
-		if (!read_setting(settings[i].path, &value) || len >= size)
-			continue;
-		len += (size_t)snprintf(ret_text + len, size - len, "%s%s=%ld", len > 0 ? ", " : "",
-					settings[i].name, value);
-		if (value == settings[i].forbids && cure == NULL &&
-		    (geteuid() != 0 || !settings[i].spares_root))
-			cure = settings[i].cure;
-	}
-	return cure;
-}
-
 static void look_at_user_namespaces(struct examination *e, const char *name)
 {
 	int r = try_in_child(child_try_user_namespace);
 	char text[160];
-	const char *cure = read_settings(text, sizeof(text));
+	const char *cure = trouble_settings(text, sizeof(text));
 
 	if (r == 0)
 		add(e, name, SBX_HEALTH_OK, "", "allowed (%s)", text);
@@ -275,28 +225,6 @@ static void look_at_overlay(struct examination *e, const char *name)
 		    "cannot be mounted in a user namespace: %s", strerror(r));
 }
 
-static bool has_subordinate_ids(const char *path, const char *user)
-{
-	auto_free char *text = NULL;
-	struct sbx_error ignored;
-	char number[16], *line, *rest;
-	size_t len;
-
-	if (sbx_read_file(AT_FDCWD, path, 1 << 20, &text, &len, &ignored) < 0)
-		return false;
-	snprintf(number, sizeof(number), "%u", geteuid());
-	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-		char *colon = strchr(line, ':');
-
-		if (colon == NULL)
-			continue;
-		*colon = '\0';
-		if (strcmp(line, user) == 0 || strcmp(line, number) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void look_at_subordinate_ids(struct examination *e, const char *name)
 {
 	struct passwd entry, *user = NULL;
@@ -315,8 +243,7 @@ static void look_at_subordinate_ids(struct examination *e, const char *name)
 		add(e, name, SBX_HEALTH_WEAK, "", "the user %u has no name", geteuid());
 		return;
 	}
-	if (has_subordinate_ids("/etc/subuid", user->pw_name) &&
-	    has_subordinate_ids("/etc/subgid", user->pw_name)) {
+	if (ids_have_subordinate()) {
 		add(e, name, SBX_HEALTH_OK, "", "granted in /etc/subuid and /etc/subgid");
 		return;
 	}

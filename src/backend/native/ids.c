@@ -70,6 +70,13 @@ static bool has_subordinate_ids(struct ids *ids)
 	       find_subordinate("/etc/subgid", user->pw_name, ids->host_uid, &ids->first_gid);
 }
 
+bool ids_have_subordinate(void)
+{
+	struct ids ids = {.host_uid = geteuid()};
+
+	return has_subordinate_ids(&ids);
+}
+
 void ids_find(const struct sbx_spec *spec, unsigned int slot, struct ids *ret)
 {
 	*ret = (struct ids){

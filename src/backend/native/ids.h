@@ -33,6 +33,9 @@ struct ids {
 /* Find out what this process may map, for the sandbox in this slot. */
 void ids_find(const struct sbx_spec *spec, unsigned int slot, struct ids *ret);
 
+/* Whether newuidmap and newgidmap may map a whole range for us, who are no root. */
+bool ids_have_subordinate(void);
+
 /* Map the ids of a child that waits in its new user namespace. */
 int ids_map(const struct ids *ids, const struct sbx_spec *spec, pid_t child,
 	    struct sbx_error *err);

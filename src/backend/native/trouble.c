@@ -6,48 +6,80 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
-/* The number in a sysctl's file, or fallback when there is none. */
-static long read_sysctl(const char *path, long fallback)
+/* A setting that forbids user namespaces when it has this value, to all users or to all but root. */
+struct setting {
+	const char *name; /* of the sysctl */
+	const char *path;
+	long forbids;
+	bool spares_root;
+	const char *cure;
+};
+
+static const struct setting settings[] = {
+	{"user.max_user_namespaces", "/proc/sys/user/max_user_namespaces", 0, false,
+	 "sysctl -w user.max_user_namespaces=15000"},
+	{"kernel.unprivileged_userns_clone", "/proc/sys/kernel/unprivileged_userns_clone", 0, true,
+	 "sysctl -w kernel.unprivileged_userns_clone=1"},
+	{"kernel.apparmor_restrict_unprivileged_userns",
+	 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1, true,
+	 "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+};
+
+#define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+/* The number in a sysctl's file; false when this kernel has no such setting. */
+static bool read_setting(const struct setting *s, long *ret)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = open(s->path, O_RDONLY | O_CLOEXEC);
 	char text[32];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (n <= 0)
-		return fallback;
+		return false;
 	text[n] = '\0';
-	return strtol(text, NULL, 10);
+	*ret = strtol(text, NULL, 10);
+	return true;
 }
 
-/* A setting that forbids user namespaces when it has this value. */
-static const struct {
-	const char *path, *name;
-	long forbids;
-	const char *cure;
-} settings[] = {
-	{"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0,
-	 "sysctl -w user.max_user_namespaces=15000"},
-	{"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0,
-	 "sysctl -w kernel.unprivileged_userns_clone=1"},
-	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-	 "kernel.apparmor_restrict_unprivileged_userns", 1,
-	 "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
-};
+static bool forbids(const struct setting *s, long value)
+{
+	return value == s->forbids && (geteuid() != 0 || !s->spares_root);
+}
+
+const char *trouble_settings(char *ret_text, size_t size)
+{
+	const char *cure = NULL;
+	size_t len = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		long value;
+
+		if (!read_setting(&settings[i], &value) || len >= size)
+			continue;
+		len += (size_t)snprintf(ret_text + len, size - len, "%s%s=%ld", len > 0 ? ", " : "",
+					settings[i].name, value);
+		if (cure == NULL && forbids(&settings[i], value))
+			cure = settings[i].cure;
+	}
+	return cure;
+}
 
 /* The setting that is the reason, named in err; 0 when none is. */
 static int blame_setting(struct sbx_error *err)
 {
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		if (read_sysctl(settings[i].path, -1) != settings[i].forbids)
-			continue;
-		if (i > 0 && geteuid() == 0)
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		long value;
+
+		if (!read_setting(&settings[i], &value) || !forbids(&settings[i], value))
 			continue;
 		return sbx_fail(err, SBX_E_DENIED,
 				"user namespaces are forbidden: %s is %ld; an administrator allows them "
 				"with: %s",
-				settings[i].name, settings[i].forbids, settings[i].cure);
+				settings[i].name, value, settings[i].cure);
 	}
 	return 0;
 }

@@ -5,6 +5,13 @@
 #include "backend/native/plan.h"
 #include "base/error.h"
 
+/*
+ * The settings of this kernel that can forbid user namespaces, with their values, as one text:
+ * "user.max_user_namespaces=96364". Returns how to lift the first that does forbid them, or
+ * NULL.
+ */
+const char *trouble_settings(char *ret_text, size_t size);
+
 /* clone3() failed. Fills err and returns -code. */
 int trouble_clone(int sys_errno, struct sbx_error *err);
 
