@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,6 +114,17 @@ int sbx_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *r
 	if ((size_t)st.st_size > max)
 		return sbx_fail(err, SBX_E_LIMIT, "'%s' is larger than %zu bytes", path, max);
 	return sbx_read_stream(fd, path, max, ret, ret_len, err);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+void sbx_remove_tree(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 int sbx_write_control(int dirfd, const char *path, const char *text)

@@ -28,5 +28,11 @@ int sbx_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *r
 int sbx_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
 		    struct sbx_error *err);
 
+/*
+ * Remove a folder with all that is in it, as far as that goes: links are removed and not
+ * followed, and nothing is entered in which something is mounted.
+ */
+void sbx_remove_tree(const char *path);
+
 /* Write text to an existing control file (cgroup, /proc) in one write(); 0 or -errno. */
 int sbx_write_control(int dirfd, const char *path, const char *text);

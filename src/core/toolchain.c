@@ -313,19 +313,6 @@ int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
 /* Files and folders of our own that nobody changes any more; anything else is no cache. */
 static int seal_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -410,7 +397,7 @@ static int fill(const struct sbx_lang *lang, const char *staging, struct sbx_err
 /* The folder while it is made; who holds the lock may remove one that was left half-built. */
 static int make_staging(const char *staging, struct sbx_error *err)
 {
-	remove_tree(staging);
+	sbx_remove_tree(staging);
 	if (mkdir(staging, 0755) < 0)
 		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", staging);
 	return 0;
@@ -466,7 +453,7 @@ static int make_cache(const struct sbx_lang *lang, const char *name, struct sbx_
 	if (r == 0)
 		r = publish(staging, final, err);
 	if (r < 0)
-		remove_tree(staging);
+		sbx_remove_tree(staging);
 	return r;
 }
 

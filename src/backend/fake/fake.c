@@ -8,10 +8,10 @@
  */
 #include "backend/ops.h"
 #include "base/auto.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +40,6 @@ static void fake_kill(struct sbx_place *place)
 	shutdown(place->stream_fd, SHUT_RDWR);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 /* Takes what fake_open() made of it, all or a part. */
 static void fake_close(struct sbx_place *place)
 {
@@ -56,7 +50,7 @@ static void fake_close(struct sbx_place *place)
 	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (p->workdir[0] != '\0')
-		nftw(p->workdir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+		sbx_remove_tree(p->workdir);
 	free(p);
 }
 
