@@ -37,11 +37,6 @@ const struct sbx_backend *sbx_backend_default(void)
 	return backends[0];
 }
 
-const char *sbx_backend_name(const struct sbx_backend *backend)
-{
-	return backend->name;
-}
-
 void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolation_status status,
 		    const char *fmt, ...)
 {

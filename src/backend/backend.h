@@ -40,7 +40,6 @@ struct sbx_place_usage {
 const struct sbx_backend *sbx_backend_find(const char *name);
 const char *sbx_backend_names(void);
 const struct sbx_backend *sbx_backend_default(void);
-const char *sbx_backend_name(const struct sbx_backend *backend);
 
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,

@@ -16,15 +16,13 @@
 
 void sbx_exchange_init(struct sbx_exchange *x, const struct sbx_spec *spec)
 {
-	struct sbx_place_usage usage;
-
 	for (int i = 0; i < 2; i++)
 		sbx_capture_init(&x->capture[i], spec->limits[SBX_LIMIT_HEAD_BYTES],
 				 spec->limits[SBX_LIMIT_TAIL_BYTES]);
 	if (x->io->cancel != NULL)
 		x->interrupts = atomic_load(&x->io->cancel->interrupts);
-	sbx_place_usage(x->place, &usage);
-	x->oom_kills = usage.oom_kills;
+	sbx_place_usage(x->place, &x->usage);
+	x->oom_kills = x->usage.oom_kills;
 }
 
 void sbx_exchange_done(struct sbx_exchange *x)
@@ -247,12 +245,8 @@ static int act_on_cancel(struct sbx_exchange *x, struct sbx_error *err)
 /* One process over the memory limit ends the whole program, not just itself. */
 static int act_on_memory(struct sbx_exchange *x, struct sbx_error *err)
 {
-	struct sbx_place_usage usage;
-
-	if (x->out_of_memory)
-		return 0;
-	sbx_place_usage(x->place, &usage);
-	if (usage.oom_kills <= x->oom_kills)
+	sbx_place_usage(x->place, &x->usage);
+	if (x->out_of_memory || x->usage.oom_kills <= x->oom_kills)
 		return 0;
 	x->out_of_memory = true;
 	if (x->process.exited || x->lost)
@@ -392,7 +386,7 @@ static int start_process(struct sbx_exchange *x, const struct wire_exec *exec,
 /* Until it exited or the sandbox is lost; afterwards no frame of it is to come. */
 static int run_process(struct sbx_exchange *x, uint64_t deadline_ns, struct sbx_error *err)
 {
-	uint64_t next_look = 0;
+	uint64_t next_look = sbx_deadline_ns(TICK_MS);
 	int r = 0;
 
 	while (r == 0 && !x->process.exited && !x->lost) {

@@ -47,7 +47,8 @@ struct sbx_exchange {
 	struct sbx_transfer put;
 	struct sbx_process process;
 	struct sbx_error put_error; /* the agent's refusal of a file, not told yet */
-	uint64_t oom_kills;	 /* when it began */
+	struct sbx_place_usage usage; /* when it was last looked at */
+	uint64_t oom_kills;	      /* when it began */
 	unsigned int interrupts; /* of io->cancel, acted on so far */
 	bool cancelled;		 /* io->cancel asked to kill */
 	bool out_of_memory;	 /* the memory limit killed something */

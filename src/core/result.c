@@ -112,13 +112,11 @@ int sbx_result_finish(struct sbx_result *result, struct sbx_exchange *x,
 		      const struct wire_exit *exit, const struct sbx_report *report,
 		      struct sbx_error *err)
 {
-	struct sbx_place_usage usage;
 	int r;
 
 	set_end(result, x, exit);
-	sbx_place_usage(x->place, &usage);
-	if (usage.peak_memory_bytes > 0)
-		result->peak_memory_bytes = usage.peak_memory_bytes;
+	if (x->usage.peak_memory_bytes > 0)
+		result->peak_memory_bytes = x->usage.peak_memory_bytes;
 	r = sbx_capture_finish(&x->capture[0], &result->out, err);
 	if (r == 0)
 		r = sbx_capture_finish(&x->capture[1], &result->errout, err);

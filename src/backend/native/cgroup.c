@@ -52,18 +52,27 @@ static bool has_word(const char *list, const char *word)
 	}
 }
 
-/* Our own group in the hierarchy that has the controller ("" for v2): "/a/b"; "" for its root. */
-static void own_group(const char *controller, char *ret, size_t size)
+/* What /proc/self/cgroup says: a line "id:controllers:/path" for each hierarchy. */
+struct own_groups {
+	char text[8192];
+};
+
+static void read_own_groups(struct own_groups *ret)
 {
 	auto_close int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-	char text[8192], *line, *rest;
-	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, ret->text, sizeof(ret->text) - 1);
+
+	ret->text[n > 0 ? n : 0] = '\0';
+}
+
+/* Our own group in the hierarchy of the controller ("" for v2): "/a/b"; "" for its root. */
+static void own_group(const struct own_groups *own, const char *controller, char *ret, size_t size)
+{
+	char lines[sizeof(own->text)], *line, *rest;
 
 	ret[0] = '\0';
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+	memcpy(lines, own->text, sizeof(lines));
+	for (line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
 		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
 
 		if (path == NULL)
@@ -75,27 +84,27 @@ static void own_group(const char *controller, char *ret, size_t size)
 	}
 }
 
-/* The n-th folder to try for `llm-sandbox`; false past the last. */
-static bool candidate(bool v2, enum cgroup_controller c, int n, char *ret, size_t size)
+#define CANDIDATES 2
+
+/* The folders to try for `llm-sandbox`, best first; how many there are. */
+static int find_candidates(const struct own_groups *own, bool v2, enum cgroup_controller c,
+			   char ret[CANDIDATES][PATH_MAX])
 {
-	char own[PATH_MAX / 2];
-	const char *base = v2 ? "" : controller_names[c];
+	const char *base = controller_names[c];
+	char group[PATH_MAX / 2], *last;
 
-	own_group(v2 ? "" : base, own, sizeof(own));
-	if (v2 && n == 0) {
-		/* Only a group without processes of its own may have limited children: beside us. */
-		char *last = strrchr(own, '/');
-
-		if (last != NULL)
-			*last = '\0';
-		snprintf(ret, size, MOUNT "%s/llm-sandbox", geteuid() == 0 ? "" : own);
-		return true;
+	own_group(own, v2 ? "" : base, group, sizeof(group));
+	if (!v2) {
+		snprintf(ret[0], PATH_MAX, MOUNT "/%s%s/llm-sandbox", base, group);
+		snprintf(ret[1], PATH_MAX, MOUNT "/%s/llm-sandbox", base);
+		return group[0] != '\0' ? 2 : 1;
 	}
-	if (!v2 && n == 0)
-		snprintf(ret, size, MOUNT "/%s%s/llm-sandbox", base, own);
-	if (!v2 && n == 1 && own[0] != '\0')
-		snprintf(ret, size, MOUNT "/%s/llm-sandbox", base);
-	return !v2 && (n == 0 || (n == 1 && own[0] != '\0'));
+	/* Only a group without processes of its own may have limited children: beside us. */
+	last = strrchr(group, '/');
+	if (last != NULL)
+		*last = '\0';
+	snprintf(ret[0], PATH_MAX, MOUNT "%s/llm-sandbox", geteuid() == 0 ? "" : group);
+	return 1;
 }
 
 /* ---- making ---- */
@@ -103,12 +112,10 @@ static bool candidate(bool v2, enum cgroup_controller c, int n, char *ret, size_
 /* In v2 the controllers must be handed down, level by level. */
 static void hand_down(const char *folder)
 {
-	char path[PATH_MAX + 32];
+	auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/../cgroup.subtree_control", folder);
-	sbx_write_control(AT_FDCWD, path, "+memory +pids +cpu");
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
-	sbx_write_control(AT_FDCWD, path, "+memory +pids +cpu");
+	sbx_write_control(fd, "../cgroup.subtree_control", "+memory +pids +cpu");
+	sbx_write_control(fd, "cgroup.subtree_control", "+memory +pids +cpu");
 }
 
 /* Make `folder`/SLOT and open it: the descriptor, or -errno. A leftover of a dead owner is
@@ -144,14 +151,16 @@ static int make_folder(const char *folder, const struct slot *slot, bool v2, cha
 	return fd;
 }
 
-static void make_part(struct cgroup *cg, enum cgroup_controller c, const struct slot *slot)
+static void make_part(struct cgroup *cg, enum cgroup_controller c, const struct own_groups *own,
+		      const struct slot *slot)
 {
 	struct cgroup_part *part = &cg->parts[c];
-	char folder[PATH_MAX];
+	char folders[CANDIDATES][PATH_MAX];
+	int count = find_candidates(own, cg->v2, c, folders);
 
 	part->problem = ENOENT;
-	for (int n = 0; part->fd < 0 && candidate(cg->v2, c, n, folder, sizeof(folder)); n++) {
-		int fd = make_folder(folder, slot, cg->v2, &part->path);
+	for (int n = 0; part->fd < 0 && n < count; n++) {
+		int fd = make_folder(folders[n], slot, cg->v2, &part->path);
 
 		part->fd = fd >= 0 ? fd : -1;
 		part->problem = fd >= 0 ? 0 : -fd;
@@ -227,11 +236,14 @@ static void set_limits(struct cgroup *cg, const struct sbx_spec *spec)
 
 void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec)
 {
+	struct own_groups own;
+
 	*ret = (struct cgroup){.v2 = is_v2()};
+	read_own_groups(&own);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
 		ret->parts[c].fd = -1;
 	for (int c = 0; c < (ret->v2 ? 1 : CGROUP_CONTROLLERS); c++)
-		make_part(ret, (enum cgroup_controller)c, slot);
+		make_part(ret, (enum cgroup_controller)c, &own, slot);
 	set_limits(ret, spec);
 }
 
@@ -315,9 +327,9 @@ static void report_part(const struct cgroup *cg, enum cgroup_controller c, const
 			       controller_names[c], strerror(problem));
 }
 
-void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec, struct sbx_report *report)
+void cgroup_report(const struct cgroup *cg, const uint64_t limits[SBX_LIMIT_COUNT],
+		   struct sbx_report *report)
 {
-	const uint64_t *limits = spec->limits;
 	char text[96];
 
 	snprintf(text, sizeof(text), "%llu bytes%s",

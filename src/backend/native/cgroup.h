@@ -55,7 +55,7 @@ void cgroup_open_doors(struct cgroup *cg, struct cgroup_doors *ret);
 
 void cgroup_usage(const struct cgroup *cg, struct sbx_place_usage *ret);
 void cgroup_reset_peak(const struct cgroup *cg);
-void cgroup_report(const struct cgroup *cg, const struct sbx_spec *spec,
+void cgroup_report(const struct cgroup *cg, const uint64_t limits[SBX_LIMIT_COUNT],
 		   struct sbx_report *report);
 
 /* Remove the folders; no process is in them any more. */

@@ -347,7 +347,6 @@ static void native_usage_reset(struct sbx_place *place)
 static void native_report(const struct sbx_place *place, struct sbx_report *report)
 {
 	const struct native_place *p = native(place);
-	struct sbx_spec spec = {0};
 	char ids[128];
 
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
@@ -369,8 +368,7 @@ static void native_report(const struct sbx_place *place, struct sbx_report *repo
 	if (p->unmapped_mounts)
 		sbx_report_add(report, "mount owners", SBX_MISSING,
 			       "a mount's file system cannot map ids; its files keep their owners");
-	memcpy(spec.limits, p->limits, sizeof(spec.limits));
-	cgroup_report(&p->cgroup, &spec, report);
+	cgroup_report(&p->cgroup, p->limits, report);
 }
 
 static void native_kill(struct sbx_place *place)

@@ -180,9 +180,10 @@ static void add_etc(struct plan *plan, const struct sbx_spec *spec)
 	add_folder(plan, "/etc", 0755);
 	add_folder(plan, "/etc/ssl", 0755);
 	snprintf(text, sizeof(text),
-		 "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n%s%u:%u:sandbox:/home/sandbox:/bin/sh\n"
+		 "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+		 "sandbox:x:%u:%u:sandbox:/home/sandbox:/bin/sh\n"
 		 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		 "sandbox:x:", spec->uid, spec->gid);
+		 spec->uid, spec->gid);
 	add_file(plan, "/etc/passwd", text);
 	snprintf(text, sizeof(text), "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", spec->gid);
 	add_file(plan, "/etc/group", text);
