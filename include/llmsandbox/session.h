@@ -70,7 +70,8 @@ struct sbx_command {
 
 /*
  * Make the sandbox. The spec must outlive the session. SBX_E_UNAVAILABLE or SBX_E_DENIED say
- * which setting of the machine forbids it and what to do.
+ * which setting of the machine forbids it and what to do. The sandbox may still be on its way
+ * when this returns: then the first operation waits for it, and what went wrong is its error.
  */
 SBX_API int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret,
 			     struct sbx_error *err);

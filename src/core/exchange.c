@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "core/cancel.h"
+#include "core/session.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,14 +15,25 @@
 #define GRACE_MS   5000 /* what the agent gets beyond the time limit before we end it all */
 #define STDIN_SIZE 65536
 
-void sbx_exchange_init(struct sbx_exchange *x, const struct sbx_spec *spec)
+void sbx_exchange_init(struct sbx_exchange *x, struct sbx_session *session,
+		       const struct sbx_io *io)
 {
+	const struct sbx_spec *spec = session->spec;
+
+	*x = (struct sbx_exchange){
+		.session = session,
+		.conn = &session->conn,
+		.place = session->place,
+		.io = io,
+	};
 	for (int i = 0; i < 2; i++)
 		sbx_capture_init(&x->capture[i], spec->limits[SBX_LIMIT_HEAD_BYTES],
 				 spec->limits[SBX_LIMIT_TAIL_BYTES]);
 	if (x->io->cancel != NULL)
 		x->interrupts = atomic_load(&x->io->cancel->interrupts);
-	sbx_place_usage(x->place, &x->usage);
+	/* Nothing has run yet in a sandbox that is still being made. */
+	if (session->greeted)
+		sbx_place_usage(x->place, &x->usage);
 	x->oom_kills = x->usage.oom_kills;
 }
 
@@ -256,16 +268,32 @@ static int act_on_memory(struct sbx_exchange *x, struct sbx_error *err)
 
 /* ---- the loop ---- */
 
-static int take_frames(struct sbx_exchange *x, struct sbx_error *err)
+/* All that is whole of what has been read. */
+static int act_on_frames(struct sbx_exchange *x, struct sbx_error *err)
 {
 	struct wire_frame frame;
-	int r = sbx_conn_fill(x->conn, err);
+	int r = 0;
 
 	while (r == 0 && (r = sbx_conn_next(x->conn, &frame, err)) > 0)
 		r = on_frame(x, &frame, err);
 	if (r == 0 && x->conn->eof)
 		x->lost = true;
 	return r;
+}
+
+static int take_frames(struct sbx_exchange *x, struct sbx_error *err)
+{
+	int r = sbx_conn_fill(x->conn, err);
+
+	return r < 0 ? r : act_on_frames(x, err);
+}
+
+/* The first turn of a session's first operation; more may have come with the greeting. */
+static int await_greeting(struct sbx_exchange *x, struct sbx_error *err)
+{
+	int r = sbx_session_greet(x->session, err);
+
+	return r < 0 ? r : act_on_frames(x, err);
 }
 
 /* Forget a wake-up: what was asked for stands in the handle's counters. */
@@ -287,6 +315,8 @@ static int turn(struct sbx_exchange *x, uint64_t deadline_ns, struct sbx_error *
 	};
 	int timeout = sbx_poll_ms(deadline_ns), r = 0;
 
+	if (!x->session->greeted)
+		return await_greeting(x, err);
 	if (timeout < 0 || timeout > TICK_MS)
 		timeout = TICK_MS;
 	if (poll(fds, 3, timeout) < 0 && errno != EINTR)
@@ -309,10 +339,12 @@ static int turn(struct sbx_exchange *x, uint64_t deadline_ns, struct sbx_error *
 
 static uint32_t new_channel(struct sbx_exchange *x)
 {
-	*x->next_channel += 1;
-	if (*x->next_channel == 0)
-		*x->next_channel = 1;
-	return *x->next_channel;
+	uint32_t *next = &x->session->next_channel;
+
+	*next += 1;
+	if (*next == 0)
+		*next = 1;
+	return *next;
 }
 
 /* The agent's refusal of a file, told once. */

@@ -3,8 +3,8 @@
  * One conversation with the agent: files put, programs run one after the other, their output
  * kept and handed to callbacks, credit, limits that the host watches, and cancelling.
  *
- *	struct sbx_exchange x = {.conn = …, .place = …, .io = …, .next_channel = …};
- *	sbx_exchange_init(&x, spec);
+ *	struct sbx_exchange x;
+ *	sbx_exchange_init(&x, session, io);
  *	sbx_exchange_put(&x, "/sandbox/main.py", code, len, &err);
  *	sbx_exchange_exec(&x, &exec, &exit, &err);
  *	...
@@ -39,10 +39,10 @@ struct sbx_process {
 };
 
 struct sbx_exchange {
-	struct sbx_conn *conn;
+	struct sbx_session *session;
+	struct sbx_conn *conn;	 /* the session's, as is the next */
 	struct sbx_place *place;
 	const struct sbx_io *io;
-	uint32_t *next_channel; /* of the session */
 	struct sbx_capture capture[2];
 	struct sbx_transfer put;
 	struct sbx_process process;
@@ -56,7 +56,8 @@ struct sbx_exchange {
 	bool lost;		 /* the stream ended */
 };
 
-void sbx_exchange_init(struct sbx_exchange *x, const struct sbx_spec *spec);
+void sbx_exchange_init(struct sbx_exchange *x, struct sbx_session *session,
+		       const struct sbx_io *io);
 void sbx_exchange_done(struct sbx_exchange *x);
 
 /* Put a file; the agent's refusal may arrive as the error of the next call. */

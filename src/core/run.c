@@ -47,21 +47,14 @@ static int begin(struct operation *op, struct sbx_error *err)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
 	pthread_mutex_lock(&s->lock);
 	op->result->timings.queue = sbx_now_ns() - start;
-	op->result->timings.create = s->create_ns;
-	s->create_ns = 0;
 	op->deadline_ns = sbx_deadline_ns(wall_ms);
-	op->x = (struct sbx_exchange){
-		.conn = &s->conn,
-		.place = s->place,
-		.io = op->io,
-		.next_channel = &s->next_channel,
-	};
+	s->greeting_ns = 0;
 	if (s->broken)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");
 	if (s->runs++ > 0)
 		sbx_place_usage_reset(s->place);
-	sbx_exchange_init(&op->x, s->spec);
+	sbx_exchange_init(&op->x, s, op->io);
 	return 0;
 }
 
@@ -73,6 +66,8 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 	/* A refusal of the agent leaves the stream in step, a broken protocol does not. */
 	if (op->x.lost || (r < 0 && (err->code == SBX_E_PROTOCOL || op->x.process.channel != 0)))
 		op->s->broken = true;
+	op->result->timings.create = op->s->create_ns;
+	op->s->create_ns = 0;
 	if (r == 0)
 		r = sbx_result_finish(op->result, &op->x, &op->exit, &op->s->report, err);
 	pthread_mutex_unlock(&op->s->lock);
@@ -87,12 +82,18 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 	return r;
 }
 
+/* A clock for the phases of an operation; it stands still while the sandbox itself is made. */
+static uint64_t phase_clock_ns(const struct operation *op)
+{
+	return sbx_now_ns() - op->s->greeting_ns;
+}
+
 /* ---- one program ---- */
 
-/* Milliseconds left of the run's time, at least 1. */
+/* Milliseconds left of the run's time, at least 1; the making of the sandbox takes none of it. */
 static uint64_t remaining_ms(const struct operation *op)
 {
-	int ms = sbx_poll_ms(op->deadline_ns);
+	int ms = sbx_poll_ms(op->deadline_ns + op->s->greeting_ns);
 
 	return ms > 0 ? (uint64_t)ms : 1;
 }
@@ -131,6 +132,14 @@ static int exec_step(struct operation *op, char **argv, const char *cwd, bool wi
 	if (r == 0 && !op->x.lost)
 		sbx_result_add_cost(op->result, &op->exit);
 	return r;
+}
+
+/* The first program of a session may start a moment before we hear that the sandbox is ready. */
+static void set_run_time(struct operation *op, uint64_t start)
+{
+	uint64_t here = phase_clock_ns(op) - start, inside = op->exit.wall_ns;
+
+	op->result->timings.run = here > inside ? here : inside;
 }
 
 static bool succeeded(const struct operation *op)
@@ -227,7 +236,7 @@ static bool has_cache(const struct operation *op)
 
 static int install(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
-	uint64_t start = sbx_now_ns();
+	uint64_t start = phase_clock_ns(op);
 	bool compiled = op->lang->compile != NULL;
 	int r = compiled ? make_build_folder(op, err) : 0;
 
@@ -240,16 +249,16 @@ static int install(struct operation *op, const struct sbx_run *run, struct sbx_e
 		for (size_t i = 0; r == 0 && !op->x.lost && use != NULL && use[i] != NULL; i++)
 			r = run_template(op, use[i], NULL, false, err);
 	}
-	op->result->timings.install = sbx_now_ns() - start;
+	op->result->timings.install = phase_clock_ns(op) - start;
 	return r;
 }
 
 static int compile(struct operation *op, struct sbx_error *err)
 {
-	uint64_t start = sbx_now_ns();
+	uint64_t start = phase_clock_ns(op);
 	int r = run_template(op, op->lang->compile, NULL, false, err);
 
-	op->result->timings.compile = sbx_now_ns() - start;
+	op->result->timings.compile = phase_clock_ns(op) - start;
 	if (!succeeded(op))
 		op->result->phase = SBX_PHASE_COMPILE;
 	return r;
@@ -257,10 +266,10 @@ static int compile(struct operation *op, struct sbx_error *err)
 
 static int run_program(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
-	uint64_t start = sbx_now_ns();
+	uint64_t start = phase_clock_ns(op);
 	int r = run_template(op, op->lang->run, run->args, true, err);
 
-	op->result->timings.run = sbx_now_ns() - start;
+	set_run_time(op, start);
 	return r;
 }
 
@@ -328,9 +337,9 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 	r = begin(&op, err);
 	if (op.result == NULL)
 		return r;
-	start = sbx_now_ns();
+	start = phase_clock_ns(&op);
 	if (r == 0)
 		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
-	op.result->timings.run = sbx_now_ns() - start;
+	set_run_time(&op, start);
 	return finish(&op, r, ret, err);
 }

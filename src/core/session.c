@@ -92,6 +92,25 @@ static int greet(struct sbx_session *s, struct sbx_error *err)
 	return 0;
 }
 
+int sbx_session_greet(struct sbx_session *s, struct sbx_error *err)
+{
+	uint64_t start = sbx_now_ns();
+	int r;
+
+	if (s->greeted)
+		return 0;
+	r = greet(s, err);
+	if (r < 0) {
+		s->broken = true;
+		return r;
+	}
+	sbx_place_report(s->place, &s->report);
+	s->create_ns = sbx_now_ns() - s->opened_ns;
+	s->greeting_ns = sbx_now_ns() - start;
+	s->greeted = true;
+	return 0;
+}
+
 static void free_extra_mounts(struct sbx_spec *copy, size_t from)
 {
 	for (size_t i = from; i < copy->mount_count; i++)
@@ -134,7 +153,6 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
-	uint64_t start = sbx_now_ns();
 	struct sbx_session *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -143,19 +161,16 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
 	pthread_mutex_init(&s->lock, NULL);
 	s->spec = spec;
+	s->opened_ns = sbx_now_ns();
 	r = open_place(s, err);
 	if (r == 0) {
 		sbx_conn_init(&s->conn, sbx_place_stream(s->place), 'a');
 		r = send_setup(s, err);
 	}
-	if (r == 0)
-		r = greet(s, err);
 	if (r < 0) {
 		sbx_session_close(s);
 		return r;
 	}
-	sbx_place_report(s->place, &s->report);
-	s->create_ns = sbx_now_ns() - start;
 	*ret = s;
 	return 0;
 }

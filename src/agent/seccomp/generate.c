@@ -5,19 +5,40 @@
  *
  *	generate-seccomp OUTPUT
  *
- * A name that neither libseccomp nor table.h knows, and two rules that contradict each other,
- * end the build.
+ * The kernel compiles the filter anew for every sandbox, in a time that grows with its length.
+ * So runs of numbers with the same answer become one leaf of a binary search, which is a quarter
+ * of the instructions that one comparison per call takes.
+ *
+ * A name that neither libseccomp nor table.h knows, and a call with two places in the table, end
+ * the build.
  */
 #include "agent/seccomp/table.h"
 
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define CALLS_MAX   1024 /* more than any kernel has */
+#define UNKNOWN	    ENOSYS
+#define JUMP_MAX    255 /* what a conditional jump can skip */
+#define PROGRAM_MAX BPF_MAXINSNS
+
+#if defined(__x86_64__)
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the filter has not been made for this kind of machine yet"
+#endif
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half of an argument is first");
 
 static _Noreturn void fail(const char *what, const char *object)
 {
@@ -25,10 +46,16 @@ static _Noreturn void fail(const char *what, const char *object)
 	exit(1);
 }
 
-static uint32_t verdict(int error)
-{
-	return error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO((uint16_t)error);
-}
+/* ---- the answer to each number ---- */
+
+/* An error, 0 for allowed, or the rows from `first` on. */
+struct answer {
+	bool named;
+	int error;
+	const struct seccomp_row *first;
+};
+
+static struct answer answers[CALLS_MAX];
 
 /* The number of a call, or negative where this machine's kind has no such call. */
 static int number_of(const char *name)
@@ -39,102 +66,149 @@ static int number_of(const char *name)
 		if (strcmp(seccomp_younger[i].name, name) == 0)
 			return seccomp_younger[i].number;
 	number = seccomp_syscall_resolve_name(name);
-	if (number == __NR_SCMP_ERROR)
+	if (number == __NR_SCMP_ERROR || number >= CALLS_MAX)
 		fail("no such system call:", name);
 	return number;
 }
 
-static void add(scmp_filter_ctx filter, const char *name, int error,
-		const struct seccomp_condition *when, size_t count)
+static void set_answer(const char *name, int error, const struct seccomp_row *first)
 {
-	struct scmp_arg_cmp compare[3];
-	unsigned int used = 0;
 	int number = number_of(name);
 
-	for (size_t i = 0; i < count; i++)
-		if (when[i].mask != 0)
-			compare[used++] = SCMP_CMP64(when[i].arg, SCMP_CMP_MASKED_EQ,
-						     when[i].mask, when[i].value);
-	if (number < 0 || error == ENOSYS) /* the latter is what the filter gives anyway */
+	if (number < 0)
 		return;
-	if (seccomp_rule_add_array(filter, verdict(error), number, used, compare) != 0)
-		fail("cannot add a rule for", name);
+	if (answers[number].named)
+		fail("two places in the table for", name);
+	answers[number] = (struct answer){.named = true, .error = error, .first = first};
 }
 
-static void add_groups(scmp_filter_ctx filter)
+static bool is_last(const struct seccomp_row *row)
 {
+	return row->when[0].mask == 0;
+}
+
+static void set_answers(void)
+{
+	for (size_t i = 0; i < CALLS_MAX; i++)
+		answers[i].error = UNKNOWN;
 	for (size_t i = 0; i < COUNT(seccomp_allowed); i++)
 		for (const char *const *name = seccomp_allowed[i].names; *name != NULL; name++)
-			add(filter, *name, 0, NULL, 0);
+			set_answer(*name, 0, NULL);
 	for (size_t i = 0; i < COUNT(seccomp_left_out); i++)
 		for (const char *const *name = seccomp_left_out[i].names; *name != NULL; name++)
-			add(filter, *name, seccomp_left_out[i].error, NULL, 0);
+			set_answer(*name, seccomp_left_out[i].error, NULL);
+	for (size_t i = 0; i < COUNT(seccomp_rows); i++) {
+		const struct seccomp_row *row = &seccomp_rows[i];
+		bool begins = i == 0 || is_last(row - 1);
+
+		if (begins)
+			set_answer(row->name, 0, row);
+		else if (strcmp(row->name, row[-1].name) != 0)
+			fail("no row without a condition ends", row[-1].name);
+	}
+	if (!is_last(&seccomp_rows[COUNT(seccomp_rows) - 1]))
+		fail("no row without a condition ends", seccomp_rows[COUNT(seccomp_rows) - 1].name);
 }
 
-static void add_rows(scmp_filter_ctx filter)
+static bool same(const struct answer *a, const struct answer *b)
 {
-	for (size_t i = 0; i < COUNT(seccomp_rows); i++)
-		add(filter, seccomp_rows[i].name, seccomp_rows[i].error, seccomp_rows[i].when,
-		    COUNT(seccomp_rows[i].when));
+	return a->error == b->error && a->first == b->first;
 }
 
-static int has_row(const char *name, uint32_t family)
-{
-	for (size_t i = 0; i < COUNT(seccomp_rows); i++)
-		if (strcmp(seccomp_rows[i].name, name) == 0 &&
-		    seccomp_rows[i].when[0].value == family)
-			return 1;
-	return 0;
-}
-
-static void add_refused_families(scmp_filter_ctx filter, const char *name)
-{
-	for (uint32_t family = 0; family <= SECCOMP_FAMILY_LAST; family++)
-		if (!has_row(name, family))
-			add(filter, name, EAFNOSUPPORT,
-			    &(struct seccomp_condition){0, ALL, family}, 1);
-}
-
-static void add_refused_netlink(scmp_filter_ctx filter)
-{
-	for (uint32_t protocol = 1; protocol <= SECCOMP_NETLINK_LAST; protocol++)
-		add(filter, "socket", EPROTONOSUPPORT,
-		    (struct seccomp_condition[]){{0, ALL, AF_NETLINK}, {2, ALL, protocol}}, 2);
-}
+/* ---- instructions, from the last to the first ---- */
 
 /*
- * libseccomp cannot say "none of these values" when there are several. All numbers but n can be
- * said as at most 32 * n prefixes: split the numbers in halves, bit by bit, until a half has
- * none of the values in it.
+ * The program is written backwards: what a jump skips is there already when the jump is
+ * written, so that its distance is known.
  */
-static void add_others(scmp_filter_ctx filter, const struct seccomp_exception *e, uint32_t mask,
-		       uint32_t value)
-{
-	uint32_t next = mask == 0 ? 0x80000000u : mask >> 1 & ~mask;
-	size_t inside = 0;
+struct program {
+	struct sock_filter backwards[PROGRAM_MAX];
+	unsigned int count;
+};
 
-	for (size_t i = 0; i < e->count; i++)
-		inside += (e->values[i] & mask) == value;
-	if (inside == 0) {
-		add(filter, e->name, e->only ? e->error : 0,
-		    &(struct seccomp_condition){e->arg, mask, value}, 1);
-		return;
-	}
-	if (mask == ALL)
-		return;
-	add_others(filter, e, mask | next, value);
-	add_others(filter, e, mask | next, value | next);
+static void put(struct program *p, unsigned int code, uint32_t k, unsigned int jt, unsigned int jf)
+{
+	if (p->count == PROGRAM_MAX || jt > JUMP_MAX || jf > JUMP_MAX)
+		fail("too long for the kernel:", "filter");
+	p->backwards[p->count++] = (struct sock_filter){
+		.code = (uint16_t)code, .jt = (uint8_t)jt, .jf = (uint8_t)jf, .k = k};
 }
 
-static void add_exceptions(scmp_filter_ctx filter)
+static void put_load(struct program *p, size_t offset)
 {
-	for (size_t i = 0; i < COUNT(seccomp_all_but); i++) {
-		const struct seccomp_exception *e = &seccomp_all_but[i];
+	put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
 
-		for (size_t n = 0; n < e->count; n++)
-			add(filter, e->name, e->only ? 0 : e->error,
-			    &(struct seccomp_condition){e->arg, ALL, e->values[n]}, 1);
-		add_others(filter, e, 0, 0);
+static void put_answer(struct program *p, int error)
+{
+	put(p, BPF_RET | BPF_K,
+	    error == 0 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error, 0, 0);
+}
+
+/* If all conditions of the row hold its answer, else what follows. */
+static void put_row(struct program *p, const struct seccomp_row *row)
+{
+	unsigned int end = p->count;
+
+	put_answer(p, row->error);
+	for (size_t i = SECCOMP_CONDITIONS_MAX; i-- > 0;) {
+		const struct seccomp_condition *when = &row->when[i];
+
+		if (when->mask == 0)
+			continue;
+		put(p, BPF_JMP | BPF_JEQ | BPF_K, when->value, 0, p->count - end);
+		if (when->mask != ALL)
+			put(p, BPF_ALU | BPF_AND | BPF_K, when->mask, 0, 0);
+		put_load(p, offsetof(struct seccomp_data, args) + 8 * when->arg);
+	}
+}
+
+static void put_rows(struct program *p, const struct seccomp_row *first)
+{
+	const struct seccomp_row *row = first;
+
+	while (!is_last(row))
+		row++;
+	for (; row >= first; row--)
+		put_row(p, row);
+}
+
+/* ---- the search ---- */
+
+/* Numbers from `from` up to the next run's have the same answer. */
+static unsigned int runs[CALLS_MAX];
+static size_t run_count;
+
+static void find_runs(void)
+{
+	for (unsigned int n = 0; n < CALLS_MAX; n++)
+		if (n == 0 || !same(&answers[n], &answers[n - 1]))
+			runs[run_count++] = n;
+}
+
+/* The number is loaded; it is in one of the runs from `low` to before `high`. */
+static void put_search(struct program *p, size_t low, size_t high)
+{
+	size_t middle = low + (high - low) / 2;
+	const struct answer *answer = &answers[runs[low]];
+	unsigned int before, skipped;
+
+	if (high - low == 1) {
+		if (answer->first != NULL)
+			put_rows(p, answer->first);
+		else
+			put_answer(p, answer->error);
+		return;
+	}
+	put_search(p, middle, high);
+	before = p->count;
+	put_search(p, low, middle);
+	skipped = p->count - before;
+	if (skipped <= JUMP_MAX) {
+		put(p, BPF_JMP | BPF_JGE | BPF_K, runs[middle], skipped, 0);
+	} else {
+		put(p, BPF_JMP | BPF_JA, skipped, 0, 0);
+		put(p, BPF_JMP | BPF_JGE | BPF_K, runs[middle], 0, 1);
 	}
 }
 
@@ -142,55 +216,44 @@ static void add_exceptions(scmp_filter_ctx filter)
  * The numbers of foreign ABIs (i386, x32) mean other calls: none of them is served. Killing the
  * caller would be as safe, but the kernel writes a line to the machine's log for each kill.
  */
-static scmp_filter_ctx make_filter(void)
+static void put_filter(struct program *p)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-
-	if (filter == NULL ||
-	    seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)) != 0 ||
-	    seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2) != 0)
-		fail("cannot make", "filter");
-	add_groups(filter);
-	add_rows(filter);
-	add_refused_families(filter, "socket");
-	add_refused_families(filter, "socketpair");
-	add_refused_netlink(filter);
-	add_exceptions(filter);
-	return filter;
+	put_search(p, 0, run_count);
+	put_answer(p, UNKNOWN);
+	put(p, BPF_JMP | BPF_JGE | BPF_K, CALLS_MAX, 0, 1);
+	put_load(p, offsetof(struct seccomp_data, nr));
+	put_answer(p, UNKNOWN);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0);
+	put_load(p, offsetof(struct seccomp_data, arch));
 }
 
-static void write_instructions(FILE *binary, FILE *header)
+static void write_header(const struct program *p, FILE *header)
 {
-	struct sock_filter at;
-	size_t count = 0;
-
 	fputs("/* Made by generate-seccomp from seccomp/table.h. */\n#include <linux/filter.h>\n\n"
 	      "static const struct sock_filter seccomp_filter[] = {\n", header);
-	for (; fread(&at, sizeof(at), 1, binary) == 1; count++)
-		fprintf(header, "\t{0x%02x, %u, %u, 0x%08x},\n", at.code, at.jt, at.jf, at.k);
+	for (unsigned int i = p->count; i-- > 0;) {
+		const struct sock_filter *at = &p->backwards[i];
+
+		fprintf(header, "\t{0x%02x, %u, %u, 0x%08x},\n", at->code, at->jt, at->jf, at->k);
+	}
 	fputs("};\n", header);
-	if (count == 0 || count > BPF_MAXINSNS)
-		fail("the kernel takes 1 to 4096 instructions:", "filter");
 }
 
 int main(int argc, char **argv)
 {
-	scmp_filter_ctx filter;
-	FILE *binary = tmpfile(), *header;
+	static struct program program;
+	FILE *header;
 
 	if (argc != 2)
 		fail("usage: generate-seccomp", "OUTPUT");
-	filter = make_filter();
-	if (binary == NULL || seccomp_export_bpf(filter, fileno(binary)) != 0)
-		fail("cannot export", "filter");
-	rewind(binary);
+	set_answers();
+	find_runs();
+	put_filter(&program);
 	header = fopen(argv[1], "we");
 	if (header == NULL)
 		fail("cannot write", argv[1]);
-	write_instructions(binary, header);
+	write_header(&program, header);
 	if (ferror(header) || fclose(header) != 0)
 		fail("cannot write", argv[1]);
-	fclose(binary);
-	seccomp_release(filter);
 	return 0;
 }

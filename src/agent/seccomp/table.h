@@ -2,15 +2,15 @@
 /*
  * Which system calls a sandbox may make: the table that generate.c turns into a filter.
  *
- * A call is in one of four places. `seccomp_allowed` lists what may be called freely, a reason
+ * A call is in one of three places. `seccomp_allowed` lists what may be called freely, a reason
  * per group. `seccomp_left_out` lists what was left out on purpose, with the error it gives.
- * `seccomp_rows` decides by arguments: the rows of one call never overlap, and what none of
- * them covers is unknown. `seccomp_all_but` allows a call except for some values of one
- * argument. All that is named nowhere is unknown and gives ENOSYS, as on an older kernel, so
- * that libraries use what they used before the call existed.
+ * `seccomp_rows` decides by arguments: the rows of one call stand together, and the first of
+ * them that fits decides; the last one has no condition. All that is named nowhere is unknown
+ * and gives ENOSYS, as on an older kernel, so that libraries use what they used before the call
+ * existed.
  *
- * The kernel takes most arguments as int and drops the upper half of the register. A filter
- * sees all 64 bits, so every comparison here masks: 0x100005412 is TIOCSTI too.
+ * The kernel takes most arguments as int and drops the upper half of the register, so the
+ * filter looks at the lower half alone: 0x100005412 is TIOCSTI too.
  *
  * The agent runs behind the same filter: it needs setgroups, setresuid, capset, landlock and
  * the rest of fence.c, which do nothing for a process without capabilities.
@@ -152,13 +152,14 @@ struct seccomp_condition {
 };
 
 #define ALL 0xffffffffu
+#define SECCOMP_CONDITIONS_MAX 3
 
 /* error 0 = allowed. A condition with mask 0 is none. */
 struct seccomp_row {
 	const char *name;
 	int error;
 	const char *reason;
-	struct seccomp_condition when[3];
+	struct seccomp_condition when[SECCOMP_CONDITIONS_MAX];
 };
 
 #define CLONE_NAMESPACES                                                                  \
@@ -166,85 +167,63 @@ struct seccomp_row {
 	 CLONE_NEWPID | CLONE_NEWNET)
 #define KIND 0xfu /* of a socket, below SOCK_CLOEXEC and SOCK_NONBLOCK */
 
-#define NO_NAMESPACE(flag) \
-	{"clone", EPERM, "namespaces, as unshare", {{0, (uint32_t)(flag), (uint32_t)(flag)}}}
+/* AF_INET and AF_INET6, which differ in one bit. */
+#define INET {0, ~(uint32_t)(AF_INET ^ AF_INET6), AF_INET & AF_INET6}
+_Static_assert(((AF_INET ^ AF_INET6) & ((AF_INET ^ AF_INET6) - 1)) == 0, "one condition for both");
 
-#define INTERNET(family)                                                                      \
-	{"socket", 0, "TCP", {{0, ALL, family}, {1, KIND, SOCK_STREAM}, {2, ALL, 0}}},        \
-	{"socket", 0, "TCP", {{0, ALL, family}, {1, KIND, SOCK_STREAM}, {2, ALL, 6}}},        \
-	{"socket", 0, "UDP", {{0, ALL, family}, {1, KIND, SOCK_DGRAM}, {2, ALL, 0}}},         \
-	{"socket", 0, "UDP", {{0, ALL, family}, {1, KIND, SOCK_DGRAM}, {2, ALL, 17}}},        \
-	{"socket", EPERM, "raw packets", {{0, ALL, family}, {1, KIND, SOCK_RAW}}},            \
-	{"socket", EPERM, "raw packets", {{0, ALL, family}, {1, KIND, SOCK_PACKET}}},         \
-	{"socket", ESOCKTNOSUPPORT, "SCTP", {{0, ALL, family}, {1, KIND, SOCK_SEQPACKET}}},   \
-	{"socket", ESOCKTNOSUPPORT, "DCCP", {{0, ALL, family}, {1, KIND, SOCK_DCCP}}},        \
-	{"socket", ESOCKTNOSUPPORT, "none such", {{0, ALL, family}, {1, KIND, SOCK_RDM}}},    \
-	NO_PROTOCOL(family, SOCK_STREAM, IPPROTO_SCTP),                                       \
-	NO_PROTOCOL(family, SOCK_STREAM, 256 /* SMC */),                                      \
-	NO_PROTOCOL(family, SOCK_STREAM, IPPROTO_MPTCP),                                      \
-	NO_PROTOCOL(family, SOCK_DGRAM, IPPROTO_UDPLITE),                                     \
-	NO_PROTOCOL(family, SOCK_DGRAM, IPPROTO_ICMP),                                        \
-	NO_PROTOCOL(family, SOCK_DGRAM, IPPROTO_ICMPV6)
-
-#define NO_PROTOCOL(family, kind, protocol)                                        \
-	{"socket", EPROTONOSUPPORT, "protocols that load modules and are rarely used", \
-	 {{0, ALL, family}, {1, KIND, kind}, {2, ALL, protocol}}}
-
-#define MAKE_NODE(call, arg)                                                           \
-	{call, 0, "a regular file", {{arg, S_IFMT, 0}}},                               \
-	{call, 0, "a regular file", {{arg, S_IFMT, S_IFREG}}},                         \
-	{call, 0, "a FIFO", {{arg, S_IFMT, S_IFIFO}}},                                 \
-	{call, 0, "a socket", {{arg, S_IFMT, S_IFSOCK}}},                              \
-	{call, EPERM, "devices", {{arg, S_IFMT, S_IFCHR}}},                            \
-	{call, EPERM, "devices", {{arg, S_IFMT, S_IFBLK}}}
-
-static const struct seccomp_row seccomp_rows[] = {
-	{"clone", 0, "threads and processes", {{0, CLONE_NAMESPACES, 0}}},
-	NO_NAMESPACE(CLONE_NEWNS),
-	NO_NAMESPACE(CLONE_NEWCGROUP),
-	NO_NAMESPACE(CLONE_NEWUTS),
-	NO_NAMESPACE(CLONE_NEWIPC),
-	NO_NAMESPACE(CLONE_NEWUSER),
-	NO_NAMESPACE(CLONE_NEWPID),
-	NO_NAMESPACE(CLONE_NEWNET),
-	{"socket", 0, "between processes inside", {{0, ALL, AF_UNIX}}},
-	{"socketpair", 0, "between processes inside", {{0, ALL, AF_UNIX}}},
-	INTERNET(AF_INET),
-	INTERNET(AF_INET6),
-	{"socket", 0, "asking for the interfaces, as getifaddrs() does",
-	 {{0, ALL, AF_NETLINK}, {2, ALL, NETLINK_ROUTE}}},
-	MAKE_NODE("mknod", 1),
-	MAKE_NODE("mknodat", 2),
-};
-
-/* Families of sockets from 0 to this that no row above allows give EAFNOSUPPORT. */
-#define SECCOMP_FAMILY_LAST 63
-
-/* Protocols of AF_NETLINK from 1 to this talk to parts of the kernel that nobody here needs. */
-#define SECCOMP_NETLINK_LAST (MAX_LINKS - 1)
-
-/* A call that is allowed except for some values of one argument, which give error; or, with
- * only set, the other way round. */
-struct seccomp_exception {
-	const char *name;
-	int error;
-	const char *reason;
-	unsigned int arg;
-	int only;
-	uint32_t values[4];
-	size_t count;
-};
+#define MAKE_NODE(call, arg)                                             \
+	{call, 0, "a regular file", {{arg, S_IFMT, 0}}},                 \
+	{call, 0, "a regular file", {{arg, S_IFMT, S_IFREG}}},           \
+	{call, 0, "a FIFO", {{arg, S_IFMT, S_IFIFO}}},                   \
+	{call, 0, "a socket", {{arg, S_IFMT, S_IFSOCK}}},                \
+	{call, EPERM, "devices", {{0, 0, 0}}}
 
 #ifndef PR_SCHED_CORE
 #define PR_SCHED_CORE 62
 #endif
 
-static const struct seccomp_exception seccomp_all_but[] = {
-	{"ioctl", EPERM, "typing into a terminal, its line discipline, the console", 1, 0,
-	 {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS}, 4},
-	{"prctl", EPERM, "moving the pieces of one's address space; keeping a whole core", 0, 0,
-	 {PR_SET_MM, PR_SCHED_CORE}, 2},
-	{"personality", EPERM, "only Linux as it is, or asking which", 0, 1, {0, ALL}, 2},
+static const struct seccomp_row seccomp_rows[] = {
+	{"clone", 0, "threads and processes", {{0, CLONE_NAMESPACES, 0}}},
+	{"clone", EPERM, "namespaces, as unshare", {{0, 0, 0}}},
+
+	{"socketpair", 0, "between processes inside", {{0, ALL, AF_UNIX}}},
+	{"socketpair", EAFNOSUPPORT, "all other families", {{0, 0, 0}}},
+
+	{"socket", 0, "between processes inside", {{0, ALL, AF_UNIX}}},
+	{"socket", 0, "TCP", {INET, {1, KIND, SOCK_STREAM}, {2, ALL, 0}}},
+	{"socket", 0, "TCP", {INET, {1, KIND, SOCK_STREAM}, {2, ALL, IPPROTO_TCP}}},
+	{"socket", 0, "UDP", {INET, {1, KIND, SOCK_DGRAM}, {2, ALL, 0}}},
+	{"socket", 0, "UDP", {INET, {1, KIND, SOCK_DGRAM}, {2, ALL, IPPROTO_UDP}}},
+	{"socket", EPROTONOSUPPORT, "SCTP, MPTCP, SMC …: they load modules and are rarely used",
+	 {INET, {1, KIND, SOCK_STREAM}}},
+	{"socket", EPROTONOSUPPORT, "ICMP, UDP-Lite …: as the line above",
+	 {INET, {1, KIND, SOCK_DGRAM}}},
+	{"socket", EPERM, "raw packets", {INET, {1, KIND, SOCK_RAW}}},
+	{"socket", EPERM, "raw packets", {INET, {1, KIND, SOCK_PACKET}}},
+	{"socket", ESOCKTNOSUPPORT, "SCTP, DCCP and what nobody knows", {INET}},
+
+	{"socket", 0, "asking for the interfaces, as getifaddrs() does",
+	 {{0, ALL, AF_NETLINK}, {2, ALL, NETLINK_ROUTE}}},
+	{"socket", EPROTONOSUPPORT, "parts of the kernel that nobody here needs",
+	 {{0, ALL, AF_NETLINK}}},
+	{"socket", EAFNOSUPPORT, "all other families", {{0, 0, 0}}},
+
+	MAKE_NODE("mknod", 1),
+	MAKE_NODE("mknodat", 2),
+
+	{"ioctl", EPERM, "typing into a terminal", {{1, ALL, TIOCSTI}}},
+	{"ioctl", EPERM, "the console's selection", {{1, ALL, TIOCLINUX}}},
+	{"ioctl", EPERM, "a terminal's line discipline", {{1, ALL, TIOCSETD}}},
+	{"ioctl", EPERM, "taking the console", {{1, ALL, TIOCCONS}}},
+	{"ioctl", 0, "all others", {{0, 0, 0}}},
+
+	{"prctl", EPERM, "moving the pieces of one's address space", {{0, ALL, PR_SET_MM}}},
+	{"prctl", EPERM, "keeping a whole core", {{0, ALL, PR_SCHED_CORE}}},
+	{"prctl", 0, "all others", {{0, 0, 0}}},
+
+	{"personality", 0, "Linux as it is", {{0, ALL, 0}}},
+	{"personality", 0, "asking which", {{0, ALL, ALL}}},
+	{"personality", EPERM, "old quirks, of no use but to exploits", {{0, 0, 0}}},
 };
 
 /* Calls younger than libseccomp's table; from 424 on numbers are the same on every machine. */

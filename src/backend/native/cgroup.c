@@ -27,6 +27,11 @@ static bool is_v2(void)
 	return access(MOUNT "/cgroup.controllers", F_OK) == 0;
 }
 
+bool cgroup_takes_births(void)
+{
+	return is_v2();
+}
+
 const char *cgroup_layout(void)
 {
 	if (is_v2())
@@ -234,32 +239,50 @@ static void set_limits(struct cgroup *cg, const struct sbx_spec *spec)
 	}
 }
 
-void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec)
+/* Whether the controller gets a folder of its own. */
+static bool has_folder(const struct cgroup *cg, enum cgroup_controller c)
 {
+	if (cg->v2)
+		return c == CGROUP_MEMORY;
+	return c != CGROUP_PIDS || !cg->pids_by_user;
+}
+
+void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec,
+		 bool own_user)
+{
+	bool v2 = is_v2();
 	struct own_groups own;
 
-	*ret = (struct cgroup){.v2 = is_v2()};
+	*ret = (struct cgroup){.v2 = v2, .pids_by_user = own_user && !v2};
 	read_own_groups(&own);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
 		ret->parts[c].fd = -1;
-	for (int c = 0; c < (ret->v2 ? 1 : CGROUP_CONTROLLERS); c++)
-		make_part(ret, (enum cgroup_controller)c, &own, slot);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		if (has_folder(ret, (enum cgroup_controller)c))
+			make_part(ret, (enum cgroup_controller)c, &own, slot);
+	}
 	set_limits(ret, spec);
 }
 
-void cgroup_open_doors(struct cgroup *cg, struct cgroup_doors *ret)
+int cgroup_birth_fd(const struct cgroup *cg)
 {
-	ret->birth_fd = cg->v2 ? cg->parts[CGROUP_MEMORY].fd : -1;
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-		struct cgroup_part *part = &cg->parts[c];
+	return cg->v2 ? cg->parts[CGROUP_MEMORY].fd : -1;
+}
 
-		ret->task_fds[c] = -1;
-		if (cg->v2 || part->fd < 0)
-			continue;
-		ret->task_fds[c] = openat(part->fd, "tasks", O_WRONLY | O_CLOEXEC);
-		if (ret->task_fds[c] < 0)
+size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS])
+{
+	size_t count = 0;
+
+	for (int c = 0; !cg->v2 && c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_part *part = &cg->parts[c];
+		int fd = part->fd < 0 ? -1 : openat(part->fd, "tasks", O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			ret[count++] = fd;
+		else if (part->fd >= 0)
 			part->problem = errno;
 	}
+	return count;
 }
 
 /* ---- reading ---- */
@@ -337,7 +360,11 @@ void cgroup_report(const struct cgroup *cg, const uint64_t limits[SBX_LIMIT_COUN
 		 cg->swap_limited ? ", no swap" : "");
 	report_part(cg, CGROUP_MEMORY, "memory limit", text, report);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)limits[SBX_LIMIT_PROCESSES]);
-	report_part(cg, CGROUP_PIDS, "process limit", text, report);
+	if (cg->pids_by_user)
+		sbx_report_add(report, "process limit", SBX_ENFORCED,
+			       "%s (rlimit; nobody else has the sandbox's user id)", text);
+	else
+		report_part(cg, CGROUP_PIDS, "process limit", text, report);
 	snprintf(text, sizeof(text), "%.2f CPUs", (double)limits[SBX_LIMIT_CPU_MILLI] / 1000);
 	report_part(cg, CGROUP_CPU, "cpu limit", text, report);
 }

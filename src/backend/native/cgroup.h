@@ -14,6 +14,7 @@
 #include "backend/spec.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,6 +29,7 @@ struct cgroup_part {
 struct cgroup {
 	bool v2; /* then all controllers are in part[CGROUP_MEMORY] */
 	bool swap_limited;
+	bool pids_by_user; /* no group for pids: RLIMIT_NPROC counts the same */
 	struct cgroup_part parts[CGROUP_CONTROLLERS];
 };
 
@@ -38,20 +40,25 @@ const char *cgroup_layout(void);
  * Make the folders and set the limits of spec. Never fails: see parts[].problem. Folders may lie
  * below the group of whoever made them, where another program does not look: each is noted in
  * the slot's file before it is made, and swept from there when its owner is gone.
+ *
+ * own_user: no process outside has the ids of this sandbox's programs, so that RLIMIT_NPROC, which
+ * counts by user, is a limit of the sandbox; then v1 needs no group for pids.
  */
-void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec);
+void cgroup_make(struct cgroup *ret, const struct slot *slot, const struct sbx_spec *spec,
+		 bool own_user);
 
 /*
  * How a child comes in without a pause. Moving a whole process takes a lock that waits for every
  * processor of the machine (milliseconds); being born in the group (v2, CLONE_INTO_CGROUP) or
  * moving one's own single thread (v1: "0" to `tasks`) does not.
  */
-struct cgroup_doors {
-	int birth_fd;			  /* v2: for struct clone_args, or -1 */
-	int task_fds[CGROUP_CONTROLLERS]; /* v1: the child writes "0" to each, or -1 */
-};
+bool cgroup_takes_births(void);
 
-void cgroup_open_doors(struct cgroup *cg, struct cgroup_doors *ret);
+/* v2: for struct clone_args; else -1. The cgroup's own. */
+int cgroup_birth_fd(const struct cgroup *cg);
+
+/* v1: files to each of which the child writes "0"; the caller closes them. How many. */
+size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS]);
 
 void cgroup_usage(const struct cgroup *cg, struct sbx_place_usage *ret);
 void cgroup_reset_peak(const struct cgroup *cg);

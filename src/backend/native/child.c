@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/native/child.h"
 
+#include "backend/native/handover.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -8,6 +10,7 @@
 #include <linux/close_range.h>
 #include <linux/mount.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,8 +22,10 @@
 #include <unistd.h>
 
 struct child {
-	const struct child_orders *orders;
-	int taken[SBX_MOUNTS_MAX];
+	struct child_orders orders;
+	int lock_fd, agent_fd;
+	bool become_root;
+	int taken[SBX_MOUNTS_MAX]; /* the mounts, by their numbers; -1: not taken yet */
 };
 
 static int result(long r)
@@ -32,13 +37,12 @@ static int result(long r)
 
 static int child_take(struct child *c, const struct step *s)
 {
-	int fd = c->orders->mount_fds[s->number];
+	int *fd = &c->taken[s->number];
 
-	if (fd < 0)
-		fd = (int)syscall(SYS_open_tree, AT_FDCWD, s->source,
-				  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	c->taken[s->number] = fd;
-	return result(fd);
+	if (*fd < 0)
+		*fd = (int)syscall(SYS_open_tree, AT_FDCWD, s->source,
+				   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	return result(*fd);
 }
 
 static int child_set_flags(int dirfd, const char *path, unsigned int at_flags, uint64_t flags)
@@ -85,20 +89,6 @@ static int child_file(const struct step *s)
 	return r;
 }
 
-static int child_loopback(void)
-{
-	struct ifreq request = {.ifr_name = "lo"};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	r = result(ioctl(fd, SIOCSIFFLAGS, &request));
-	close(fd);
-	return r;
-}
-
 /* pivot_root(".", ".") stacks the old root on the new one, from where it is let go (pivot_root(2)). */
 static int child_pivot(const struct step *s)
 {
@@ -137,8 +127,6 @@ static int child_step(struct child *c, const struct step *s)
 		return result(mount("devpts", s->target, "devpts", MS_NOSUID | MS_NOEXEC, s->text));
 	case STEP_HOSTNAME:
 		return result(sethostname(s->text, strlen(s->text)));
-	case STEP_LOOPBACK:
-		return child_loopback();
 	case STEP_PIVOT:
 		return child_pivot(s);
 	case STEP_KIND_COUNT:
@@ -149,22 +137,25 @@ static int child_step(struct child *c, const struct step *s)
 
 /* ---- before and after the plan ---- */
 
-/* Wait until the parent has mapped our ids; it closes its end when it could not. */
-static void child_wait_for_ids(const struct child_orders *o)
+static int child_loopback(void)
 {
-	char byte;
+	struct ifreq request = {.ifr_name = "lo"};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r;
 
-	while (read(o->go_fd, &byte, 1) != 1) {
-		if (errno != EINTR)
-			_exit(1);
-	}
+	if (fd < 0)
+		return -errno;
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	r = result(ioctl(fd, SIOCSIFFLAGS, &request));
+	close(fd);
+	return r;
 }
 
-/* Our one thread moves itself; see struct cgroup_doors. */
-static int child_enter_cgroup(const struct child_orders *o)
+/* Our one thread moves itself; see cgroup_open_doors(). */
+static int child_enter_cgroup(const int *task_fds, int count)
 {
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
-		if (o->task_fds[i] >= 0 && write(o->task_fds[i], "0", 1) != 1)
+	for (int i = 0; i < count; i++) {
+		if (write(task_fds[i], "0", 1) != 1)
 			return -errno;
 	}
 	return 0;
@@ -187,9 +178,9 @@ static int child_keep_setpcap(void)
 }
 
 /* Take id 0 of the new namespace; the ids we came with are not mapped in it. */
-static int child_become_root(const struct child_orders *o)
+static int child_become_root(const struct child *c)
 {
-	if (!o->become_root)
+	if (!c->become_root)
 		return child_keep_setpcap();
 	if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
 	    syscall(SYS_setresuid, 0, 0, 0) < 0)
@@ -197,20 +188,17 @@ static int child_become_root(const struct child_orders *o)
 	return 0;
 }
 
-/* Signals as a new program expects them, whatever the parent has set. */
-static void child_reset_signals(void)
+/* The parent's handlers are not ours (CLONE_CLEAR_SIGHAND); what it blocks is. */
+static void child_unblock_signals(void)
 {
-	struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
-	for (int signo = 1; signo < NSIG; signo++)
-		sigaction(signo, &standard, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* 0, 1, 2: the sandbox's /dev/null; 3: the stream; 4: the lock; all else ends with the exec. */
-static int child_place_fds(const struct child_orders *o)
+static int child_place_fds(const struct child *c)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -222,63 +210,129 @@ static int child_place_fds(const struct child_orders *o)
 		if (dup2(null, fd) < 0)
 			return -errno;
 	}
-	if (dup2(o->stream_fd, 3) < 0 || dup2(o->lock_fd, 4) < 0)
+	if (dup2(c->orders.stream_fd, 3) < 0 || dup2(c->lock_fd, 4) < 0)
 		return -errno;
 	return 0;
 }
 
-static int child_exec(const struct child_orders *o)
+static int child_exec(const struct child *c)
 {
 	char *const argv[] = {(char *)"llm-sandbox-agent", NULL};
 	char *const env[] = {NULL};
-	int r = child_place_fds(o);
+	int r = child_place_fds(c);
 
 	if (r < 0)
 		return r;
-	syscall(SYS_execveat, o->agent_fd, "", argv, env, AT_EMPTY_PATH);
+	syscall(SYS_execveat, c->agent_fd, "", argv, env, AT_EMPTY_PATH);
 	return -errno;
 }
 
-_Noreturn static void child_fail(const struct child_orders *o, size_t step, int r)
-{
-	struct child_failure failure = {.step = (uint32_t)step, .sys_errno = -r};
+/* ---- the stages ---- */
 
-	if (write(o->status_fd, &failure, sizeof(failure)) < 0)
+_Noreturn static void child_fail(const struct child *c, int step, int r)
+{
+	struct child_failure failure = {.step = step, .sys_errno = -r};
+
+	if (write(c->orders.status_fd, &failure, sizeof(failure)) < 0)
 		_exit(2);
 	_exit(1);
+}
+
+/* Our own descriptors, away from the numbers that the agent's will have. */
+static void child_raise_fds(struct child *c)
+{
+	int *fds[] = {&c->orders.stream_fd, &c->orders.handover_fd, &c->orders.status_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		int r = handover_raise(fds[i]);
+
+		if (r < 0)
+			child_fail(c, CHILD_EXEC, r);
+	}
+}
+
+static void child_make_network(const struct child *c)
+{
+	int r;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		child_fail(c, CHILD_NETWORK, -errno);
+	r = child_loopback();
+	if (r < 0)
+		child_fail(c, CHILD_LOOPBACK, r);
+}
+
+/* The parent gave up, or is no more: nobody would read why. */
+static int child_wait(const struct child *c, void *ret_note, size_t len,
+		      int ret_fds[HANDOVER_FDS_MAX])
+{
+	int count = handover_receive(c->orders.handover_fd, ret_note, len, ret_fds);
+
+	if (count < 0)
+		_exit(1);
+	return count;
+}
+
+static void child_take_build(struct child *c)
+{
+	struct child_build build;
+	int fds[HANDOVER_FDS_MAX], count = child_wait(c, &build, sizeof(build), fds), next = 0;
+
+	if (count < 2)
+		_exit(1);
+	c->lock_fd = fds[next++];
+	c->agent_fd = fds[next++];
+	c->become_root = build.become_root;
+	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
+		c->taken[i] = (build.taken >> i & 1) != 0 && next < count ? fds[next++] : -1;
 }
 
 /* Do the steps that take mounts, or all others, in their order. */
 static void child_walk(struct child *c, bool takes)
 {
-	const struct plan *plan = c->orders->plan;
+	const struct plan *plan = c->orders.plan;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		bool is_take = plan->steps[i].kind == STEP_TAKE;
 		int r = is_take == takes ? child_step(c, &plan->steps[i]) : 0;
 
 		if (r < 0)
-			child_fail(c->orders, i, r);
+			child_fail(c, (int)i, r);
 	}
 }
 
-_Noreturn void child_main(const struct child_orders *o)
+/* What the user may look into, the sandbox's root may not: taken while we are still the user. */
+static void child_build(struct child *c)
 {
-	struct child c = {.orders = o};
 	int r;
 
-	child_reset_signals();
-	umask(022);
-	r = child_enter_cgroup(o);
+	child_walk(c, true);
+	r = child_become_root(c);
 	if (r < 0)
-		child_fail(o, o->plan->count + 1, r);
-	child_wait_for_ids(o);
-	/* What the user may look into, the sandbox's root may not: taken while we are still the user. */
-	child_walk(&c, true);
-	r = child_become_root(o);
-	if (r == 0)
-		child_walk(&c, false);
-	if (r == 0)
-		r = child_exec(o);
-	child_fail(o, o->plan->count, r);
+		child_fail(c, CHILD_USER, r);
+	child_walk(c, false);
+}
+
+_Noreturn static void child_start(const struct child *c)
+{
+	struct child_start start;
+	int fds[HANDOVER_FDS_MAX], count = child_wait(c, &start, sizeof(start), fds);
+	int r = child_enter_cgroup(fds, count);
+
+	if (r < 0)
+		child_fail(c, CHILD_CGROUP, r);
+	child_fail(c, CHILD_EXEC, child_exec(c));
+}
+
+_Noreturn void child_main(const struct child_orders *orders)
+{
+	struct child c = {.orders = *orders};
+
+	child_unblock_signals();
+	umask(022);
+	child_raise_fds(&c);
+	child_make_network(&c);
+	child_take_build(&c);
+	child_build(&c);
+	child_start(&c);
 }

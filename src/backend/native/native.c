@@ -3,6 +3,7 @@
 #include "backend/native/agent_image.h"
 #include "backend/native/cgroup.h"
 #include "backend/native/child.h"
+#include "backend/native/handover.h"
 #include "backend/native/idmap.h"
 #include "backend/native/ids.h"
 #include "backend/native/plan.h"
@@ -55,17 +56,16 @@ static struct native_place *native(const struct sbx_place *place)
 
 /* ---- descriptors ---- */
 
-/* All that the child needs, above the numbers that it gives new meanings. */
+/* What there is only until the child has become the agent. */
 struct wiring {
-	int stream[2], go[2], status[2]; /* [0] stays here, [1] goes to the child */
+	int stream[2], handover[2], status[2]; /* [0] stays here, [1] goes to the child */
 	int agent_fd;
-	struct cgroup_doors doors; /* birth_fd is the cgroup's own */
-	int mount_fds[SBX_MOUNTS_MAX];
+	int mount_fds[SBX_MOUNTS_MAX]; /* taken for the child, or -1 */
 };
 
 static void wiring_init(struct wiring *w)
 {
-	*w = (struct wiring){{-1, -1}, {-1, -1}, {-1, -1}, -1, {-1, {-1, -1, -1}}, {0}};
+	*w = (struct wiring){{-1, -1}, {-1, -1}, {-1, -1}, -1, {0}};
 	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
 		w->mount_fds[i] = -1;
 }
@@ -81,103 +81,50 @@ static void wiring_done(struct wiring *w)
 {
 	for (int i = 0; i < 2; i++) {
 		close_fd(&w->stream[i]);
-		close_fd(&w->go[i]);
+		close_fd(&w->handover[i]);
 		close_fd(&w->status[i]);
 	}
 	close_fd(&w->agent_fd);
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		close_fd(&w->doors.task_fds[i]);
 	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
 		close_fd(&w->mount_fds[i]);
 }
 
-/* Move to 10 or above; the child's 0 to 4 are spoken for. */
-static int raise_fd(int *fd)
+static int wire_up(struct wiring *w, struct sbx_error *err)
 {
-	int high;
-
-	if (*fd >= 10)
-		return 0;
-	high = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
-	if (high < 0)
-		return -errno;
-	close(*fd);
-	*fd = high;
-	return 0;
-}
-
-static int raise_all(struct wiring *w, struct slot *slot)
-{
-	int *fds[] = {&w->stream[1], &w->go[1], &w->status[1], &w->agent_fd, &slot->lock_fd};
-	int r = 0;
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]) && r == 0; i++)
-		r = raise_fd(fds[i]);
-	for (int i = 0; i < SBX_MOUNTS_MAX && r == 0; i++)
-		r = w->mount_fds[i] < 0 ? 0 : raise_fd(&w->mount_fds[i]);
-	return r;
-}
-
-static int wire_up(struct wiring *w, struct slot *slot, struct sbx_error *err)
-{
-	int go[2], r;
-
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, w->stream) < 0 ||
-	    pipe2(w->status, O_CLOEXEC) < 0 || pipe2(go, O_CLOEXEC) < 0)
+	    pipe2(w->status, O_CLOEXEC) < 0 || handover_open(w->handover) < 0)
 		return sbx_fail_errno(err, errno, "cannot make the sandbox's stream");
-	w->go[0] = go[1]; /* we write, the child reads */
-	w->go[1] = go[0];
-	r = agent_image_open(&w->agent_fd, err);
-	if (r < 0)
-		return r;
-	r = raise_all(w, slot);
-	if (r < 0)
-		return sbx_fail_errno(err, -r, "cannot arrange the sandbox's descriptors");
 	return 0;
 }
 
-static void map_mounts(struct native_place *p, const struct sbx_spec *spec, struct wiring *w)
-{
-	for (size_t i = 0; i < spec->mount_count; i++) {
-		if (spec->mounts[i].as_is)
-			continue;
-		if (p->ids.mode == IDS_RANGE)
-			w->mount_fds[i] = idmap_take(&spec->mounts[i], &p->ids, spec);
-		if (p->ids.mode == IDS_RANGE && w->mount_fds[i] < 0)
-			p->unmapped_mounts = true;
-	}
-}
+/* ---- the child's birth ---- */
 
-/* ---- the child ---- */
-
-static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, struct sbx_error *err)
+static int bear_child(struct native_place *p, const struct wiring *w, pid_t *ret,
+		      struct sbx_error *err)
 {
 	struct child_orders orders = {
 		.plan = p->plan,
-		.mount_fds = w->mount_fds,
 		.stream_fd = w->stream[1],
-		.lock_fd = p->slot.lock_fd,
-		.agent_fd = w->agent_fd,
-		.go_fd = w->go[1],
+		.handover_fd = w->handover[1],
 		.status_fd = w->status[1],
-		.task_fds = w->doors.task_fds,
-		.become_root = p->ids.mode != IDS_SINGLE,
 	};
-	struct clone_args args = {.flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&p->pidfd};
+	struct clone_args args = {.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND, .pidfd = (uint64_t)(uintptr_t)&p->pidfd};
+	int birth_fd = cgroup_birth_fd(&p->cgroup);
 	long pid;
 
+	/* The child makes the network itself, while we go on. */
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
-		args.flags |= namespaces[i].flag;
-	if (w->doors.birth_fd >= 0) {
+		args.flags |= namespaces[i].flag & ~(uint64_t)CLONE_NEWNET;
+	if (birth_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (__u64)w->doors.birth_fd;
+		args.cgroup = (__u64)birth_fd;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
 		return trouble_clone(errno, err);
 	if (pid == 0) {
 		/* The child must see the end of file when we are gone: our ends are not its own. */
-		close(w->go[0]);
+		close(w->handover[0]);
 		close(w->stream[0]);
 		child_main(&orders);
 	}
@@ -185,17 +132,87 @@ static int start_child(struct native_place *p, struct wiring *w, pid_t *ret, str
 	return 0;
 }
 
-/* The child waits for its ids. */
-static int finish_child(struct native_place *p, const struct sbx_spec *spec, struct wiring *w,
-			pid_t pid, struct sbx_error *err)
+static int take_place(struct native_place *p, const struct sbx_spec *spec, struct sbx_error *err)
 {
-	int r = ids_map(&p->ids, spec, pid, err);
+	int r = slot_take(&p->slot, cgroup_sweep, err);
 
+	if (r == 0 && cgroup_takes_births())
+		cgroup_make(&p->cgroup, &p->slot, spec, false);
+	return r;
+}
+
+/* ---- what the child builds ---- */
+
+static void map_mounts(struct native_place *p, const struct sbx_spec *spec, struct wiring *w)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		if (spec->mounts[i].as_is || p->ids.mode != IDS_RANGE)
+			continue;
+		w->mount_fds[i] = idmap_take(&spec->mounts[i], &p->ids, spec);
+		if (w->mount_fds[i] < 0)
+			p->unmapped_mounts = true;
+	}
+}
+
+static int send_note(const struct wiring *w, const void *note, size_t len, const int *fds,
+		     size_t count, struct sbx_error *err)
+{
+	int r = handover_send(w->handover[0], note, len, fds, count);
+
+	/* A child that is gone has said why, or says so by closing the stream. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return sbx_fail_errno(err, -r, "cannot hand the sandbox its descriptors");
+	return 0;
+}
+
+static int send_build(const struct native_place *p, const struct wiring *w, struct sbx_error *err)
+{
+	struct child_build build;
+	int fds[HANDOVER_FDS_MAX] = {p->slot.lock_fd, w->agent_fd};
+	size_t count = 2;
+
+	memset(&build, 0, sizeof(build));
+	build.become_root = p->ids.mode != IDS_SINGLE;
+	for (size_t i = 0; i < SBX_MOUNTS_MAX; i++) {
+		if (w->mount_fds[i] < 0)
+			continue;
+		build.taken |= 1ull << i;
+		fds[count++] = w->mount_fds[i];
+	}
+	return send_note(w, &build, sizeof(build), fds, count, err);
+}
+
+static int order_build(struct native_place *p, const struct sbx_spec *spec, struct wiring *w,
+		       pid_t pid, struct sbx_error *err)
+{
+	int r;
+
+	ids_find(spec, p->slot.number, &p->ids);
+	r = plan_make(p->plan, spec, err);
+	if (r == 0)
+		r = agent_image_open(&w->agent_fd, err);
+	if (r == 0)
+		r = ids_map(&p->ids, spec, pid, err);
 	if (r < 0)
 		return r;
-	if (write(w->go[0], "g", 1) != 1)
-		return sbx_fail_errno(err, errno, "cannot start the sandbox");
-	return 0;
+	map_mounts(p, spec, w);
+	return send_build(p, w, err);
+}
+
+static int order_start(struct native_place *p, const struct sbx_spec *spec,
+		       const struct wiring *w, struct sbx_error *err)
+{
+	const struct child_start start = {.go = 1};
+	int doors[CGROUP_CONTROLLERS], r;
+	size_t count;
+
+	if (!cgroup_takes_births())
+		cgroup_make(&p->cgroup, &p->slot, spec, p->ids.mode == IDS_RANGE);
+	count = cgroup_open_doors(&p->cgroup, doors);
+	r = send_note(w, &start, sizeof(start), doors, count, err);
+	for (size_t i = 0; i < count; i++)
+		close(doors[i]);
+	return r;
 }
 
 /* ---- ops ---- */
@@ -221,32 +238,42 @@ static struct native_place *place_new(const struct sbx_spec *spec)
 	return NULL;
 }
 
+/*
+ * What must be there before the child (in cgroup v2, its cgroup), the child, and then, while it
+ * makes its network, all the rest.
+ */
+static int open_place(struct native_place *p, const struct sbx_spec *spec, struct wiring *w,
+		      struct sbx_error *err)
+{
+	bool births = cgroup_takes_births();
+	pid_t pid = -1;
+	int r = plan_new(&p->plan, err);
+
+	if (r == 0)
+		r = wire_up(w, err);
+	if (r == 0 && births)
+		r = take_place(p, spec, err);
+	if (r == 0)
+		r = bear_child(p, w, &pid, err);
+	if (r == 0 && !births)
+		r = take_place(p, spec, err);
+	if (r == 0)
+		r = order_build(p, spec, w, pid, err);
+	if (r == 0)
+		r = order_start(p, spec, w, err);
+	return r;
+}
+
 static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
 {
 	struct native_place *p = place_new(spec);
 	struct wiring w;
-	pid_t pid = -1;
 	int r;
 
 	if (p == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a sandbox");
 	wiring_init(&w);
-	r = slot_take(&p->slot, cgroup_sweep, err);
-	if (r == 0) {
-		ids_find(spec, p->slot.number, &p->ids);
-		r = plan_make(spec, &p->plan, err);
-	}
-	if (r == 0)
-		map_mounts(p, spec, &w);
-	if (r == 0) {
-		cgroup_make(&p->cgroup, &p->slot, spec);
-		cgroup_open_doors(&p->cgroup, &w.doors);
-		r = wire_up(&w, &p->slot, err);
-	}
-	if (r == 0)
-		r = start_child(p, &w, &pid, err);
-	if (r == 0)
-		r = finish_child(p, spec, &w, pid, err);
+	r = open_place(p, spec, &w, err);
 	if (r == 0) {
 		p->base.stream_fd = take_fd(w.stream[0]);
 		p->status_fd = take_fd(w.status[0]);
@@ -331,7 +358,7 @@ static int native_failure(struct sbx_place *place, struct sbx_error *err)
 	if (poll(&fd, 1, 1000) <= 0 ||
 	    sbx_read_full(p->status_fd, &failure, sizeof(failure)) != sizeof(failure))
 		return 0;
-	return trouble_step(p->plan, failure.step, failure.sys_errno, err);
+	return trouble_child(p->plan, &failure, err);
 }
 
 static void native_usage(struct sbx_place *place, struct sbx_place_usage *ret)
@@ -416,10 +443,15 @@ static int native_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 	struct plan *plan;
 	struct ids ids;
 	char text[128];
-	int r = plan_make(spec, &plan, err);
+	int r = plan_new(&plan, err);
 
 	if (r < 0)
 		return r;
+	r = plan_make(plan, spec, err);
+	if (r < 0) {
+		plan_free(plan);
+		return r;
+	}
 	sbx_buf_puts(out, "namespaces");
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		sbx_buf_printf(out, " %s", namespaces[i].name);

@@ -10,6 +10,7 @@
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* ---- adding steps ---- */
@@ -26,25 +27,30 @@ static struct step *add(struct plan *plan, enum step_kind kind)
 	return &plan->steps[plan->count++];
 }
 
-static char *copy(struct plan *plan, const char *text)
+/* The two parts as one string of the plan; NULL when it is full. */
+static const char *join(struct plan *plan, const char *first, const char *second)
 {
-	char *c = strdup(text);
+	size_t room = sizeof(plan->text) - plan->text_used;
+	char *text = plan->text + plan->text_used;
+	int len = snprintf(text, room, "%s%s", first, second);
 
-	if (c == NULL)
-		plan->failed = true;
-	return c;
-}
-
-/* PLAN_ROOT and a path inside. */
-static char *at_root(struct plan *plan, const char *path)
-{
-	char *text = NULL;
-
-	if (asprintf(&text, PLAN_ROOT "%s", path) < 0) {
+	if (len < 0 || (size_t)len >= room) {
 		plan->failed = true;
 		return NULL;
 	}
+	plan->text_used += (size_t)len + 1;
 	return text;
+}
+
+static const char *copy(struct plan *plan, const char *text)
+{
+	return join(plan, text, "");
+}
+
+/* PLAN_ROOT and a path inside. */
+static const char *at_root(struct plan *plan, const char *path)
+{
+	return join(plan, PLAN_ROOT, path);
 }
 
 static void add_folder(struct plan *plan, const char *path, uint32_t mode)
@@ -150,12 +156,14 @@ static void add_usr(struct plan *plan)
 		show_host(plan, paths[i]);
 }
 
-/* What tool chains read below /etc: nothing that tells who or where the host is. */
+/*
+ * What tool chains read below /etc: nothing that tells who or where the host is, and no hook that
+ * an administrator has for the host's own programs (sitecustomize of Python and of Perl).
+ */
 static const char *const etc_shown[] = {
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",	    "/etc/java*",
-	"/etc/R",	     "/etc/python3.*",	 "/etc/localtime",  "/etc/mime.types",
-	"/etc/protocols",    "/etc/services",	 "/etc/os-release", "/etc/ssl/certs",
-	"/etc/perl",	     "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",	"/etc/java*",
+	"/etc/R",	     "/etc/localtime",	 "/etc/mime.types", "/etc/protocols",
+	"/etc/services",     "/etc/os-release",	 "/etc/ssl/certs",  "/etc/ssl/openssl.cnf",
 };
 
 static void show_glob(struct plan *plan, const char *pattern)
@@ -375,12 +383,25 @@ static void add_seal(struct plan *plan)
 	s->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 }
 
-int plan_make(const struct sbx_spec *spec, struct plan **ret, struct sbx_error *err)
+int plan_new(struct plan **ret, struct sbx_error *err)
 {
-	struct plan *plan = calloc(1, sizeof(*plan));
+	void *memory = mmap(NULL, sizeof(struct plan), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (plan == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot make the plan");
+	if (memory == MAP_FAILED)
+		return sbx_fail_errno(err, errno, "cannot make the plan");
+	*ret = memory;
+	return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (plan != NULL)
+		munmap(plan, sizeof(*plan));
+}
+
+int plan_make(struct plan *plan, const struct sbx_spec *spec, struct sbx_error *err)
+{
 	add_text_step(plan, STEP_PRIVATE, NULL, NULL);
 	take_mounts(plan, spec);
 	add_text_step(plan, STEP_TMPFS, "", "size=4m,nr_inodes=4096,mode=0755");
@@ -397,30 +418,13 @@ int plan_make(const struct sbx_spec *spec, struct plan **ret, struct sbx_error *
 	if (is_scratch(spec->workdir) && strcmp(spec->workdir, "/sandbox") != 0)
 		add_folders_down_to(plan, spec->workdir, 0, spec->uid, spec->gid);
 	add_text_step(plan, STEP_HOSTNAME, NULL, "sandbox");
-	add_text_step(plan, STEP_LOOPBACK, NULL, NULL);
 	add_text_step(plan, STEP_PIVOT, "", NULL);
 
-	if (plan->failed) {
-		plan_free(plan);
-		return sbx_fail(err, SBX_E_LIMIT, "the sandbox needs more than %d steps",
-				PLAN_STEPS_MAX);
-	}
-	*ret = plan;
+	if (plan->failed)
+		return sbx_fail(err, SBX_E_LIMIT,
+				"the sandbox needs more than %d steps or %u KiB of paths",
+				PLAN_STEPS_MAX, PLAN_TEXT_MAX >> 10);
 	return 0;
-}
-
-void plan_free(struct plan *plan)
-{
-	if (plan == NULL)
-		return;
-	for (size_t i = 0; i < plan->count; i++) {
-		free(plan->steps[i].source);
-		free(plan->steps[i].target);
-		free(plan->steps[i].text);
-	}
-	for (size_t i = 0; i < plan->writable_count; i++)
-		free(plan->writable[i]);
-	free(plan);
 }
 
 /* ---- printing ---- */
@@ -430,7 +434,7 @@ static const char *const step_names[STEP_KIND_COUNT] = {
 	[STEP_FOLDER] = "folder",     [STEP_FILE] = "file",   [STEP_LINK] = "link",
 	[STEP_BIND] = "bind",	      [STEP_ATTACH] = "attach", [STEP_SEAL] = "seal",
 	[STEP_PROC] = "proc",	      [STEP_DEVPTS] = "devpts", [STEP_HOSTNAME] = "hostname",
-	[STEP_LOOPBACK] = "loopback", [STEP_PIVOT] = "pivot",
+	[STEP_PIVOT] = "pivot",
 };
 
 static void describe_flags(uint64_t flags, struct sbx_buf *out)

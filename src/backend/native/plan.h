@@ -4,6 +4,9 @@
  * by the parent. The child between clone and exec only walks it, with raw system calls; a dry
  * run prints it. A plan is data: making one changes nothing on the machine.
  *
+ * A plan with all its strings lives in one piece of memory that parent and child share, so that
+ * the parent can still write it while the child, born before, does what needs no plan.
+ *
  * The new root is built at PLAN_ROOT and becomes / by STEP_PIVOT. What hides the host comes
  * first, what may be written last; STEP_SEAL makes all that stands by then read-only.
  */
@@ -18,6 +21,7 @@
 
 #define PLAN_ROOT      "/tmp"
 #define PLAN_STEPS_MAX 512
+#define PLAN_TEXT_MAX  (512u << 10) /* of all strings, with their ends */
 
 enum step_kind {
 	STEP_PRIVATE, /* no mount made here is seen elsewhere */
@@ -32,14 +36,13 @@ enum step_kind {
 	STEP_PROC,    /* a fresh /proc at target, text = options */
 	STEP_DEVPTS,  /* target, text = options */
 	STEP_HOSTNAME, /* text */
-	STEP_LOOPBACK, /* up */
 	STEP_PIVOT,    /* target becomes / and the host's tree is let go */
 	STEP_KIND_COUNT
 };
 
 struct step {
 	enum step_kind kind;
-	char *source, *target, *text; /* owned; NULL where the kind has none */
+	const char *source, *target, *text; /* the plan's; NULL where the kind has none */
 	uint64_t flags;
 	uint32_t mode, uid, gid;
 	size_t number;
@@ -48,14 +51,18 @@ struct step {
 struct plan {
 	struct step steps[PLAN_STEPS_MAX];
 	size_t count;
-	char *writable[SBX_MOUNTS_MAX + 8]; /* owned; folders inside that may be written */
+	const char *writable[SBX_MOUNTS_MAX + 8]; /* folders inside that may be written */
 	size_t writable_count;
-	bool failed; /* no memory, or too many steps */
+	bool failed; /* too many steps, or too long ones */
+	size_t text_used;
+	char text[PLAN_TEXT_MAX]; /* all strings, one behind the other */
 };
 
-/* A plan that the caller frees with plan_free(). */
-int plan_make(const struct sbx_spec *spec, struct plan **ret, struct sbx_error *err);
+/* An empty plan in shared memory, for plan_make(); free it with plan_free(). */
+int plan_new(struct plan **ret, struct sbx_error *err);
 void plan_free(struct plan *plan);
+
+int plan_make(struct plan *plan, const struct sbx_spec *spec, struct sbx_error *err);
 
 void plan_print(const struct plan *plan, struct sbx_buf *out);
 

@@ -105,23 +105,45 @@ int trouble_clone(int sys_errno, struct sbx_error *err)
 	return sbx_fail_errno(err, sys_errno, "cannot make the sandbox's namespaces");
 }
 
-int trouble_step(const struct plan *plan, uint32_t step, int sys_errno, struct sbx_error *err)
+static int trouble_stage(const struct child_failure *failure, struct sbx_error *err)
+{
+	switch (failure->step) {
+	case CHILD_NETWORK:
+		return trouble_clone(failure->sys_errno, err);
+	case CHILD_LOOPBACK:
+		return sbx_fail_errno(err, failure->sys_errno,
+				      "cannot bring up the sandbox's loopback interface");
+	case CHILD_USER:
+		return sbx_fail_errno(err, failure->sys_errno, "cannot become the sandbox's root");
+	case CHILD_CGROUP:
+		return sbx_fail_errno(err, failure->sys_errno, "cannot enter the sandbox's cgroup");
+	default:
+		return sbx_fail_errno(err, failure->sys_errno, "cannot start the sandbox's agent");
+	}
+}
+
+static int trouble_step(const struct plan *plan, size_t number, int sys_errno,
+			struct sbx_error *err)
 {
 	auto_buf struct sbx_buf what = SBX_BUF_INIT(4096);
 	bool denied = sys_errno == EPERM || sys_errno == EACCES;
 
-	if (step > plan->count)
-		return sbx_fail_errno(err, sys_errno, "cannot enter the sandbox's cgroup");
-	if (step == plan->count)
-		return sbx_fail_errno(err, sys_errno, "cannot start the sandbox's agent");
 	if (denied && blame_setting(err) < 0)
 		return -(int)err->code;
-	if (denied && plan->steps[step].kind == STEP_PROC)
+	if (denied && plan->steps[number].kind == STEP_PROC)
 		return sbx_fail(err, SBX_E_DENIED,
 				"cannot mount a fresh /proc in the sandbox: parts of the host's /proc are "
 				"covered, as in many containers; give the container an unmasked /proc "
 				"(for Docker: --security-opt systempaths=unconfined)");
-	plan_describe(&plan->steps[step], &what);
-	return sbx_fail_errno(err, sys_errno, "cannot make the sandbox (step %u, %.200s)", step + 1,
-			      what.failed ? "" : what.data);
+	plan_describe(&plan->steps[number], &what);
+	return sbx_fail_errno(err, sys_errno, "cannot make the sandbox (step %zu, %.200s)",
+			      number + 1, what.failed ? "" : what.data);
+}
+
+int trouble_child(const struct plan *plan, const struct child_failure *failure,
+		  struct sbx_error *err)
+{
+	if (failure->step < 0 || (size_t)failure->step >= plan->count)
+		return trouble_stage(failure, err);
+	return trouble_step(plan, (size_t)failure->step, failure->sys_errno, err);
 }

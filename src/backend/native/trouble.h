@@ -2,6 +2,7 @@
 /* Why a sandbox cannot be made, as a sentence that names the setting and what to do about it. */
 #pragma once
 
+#include "backend/native/child.h"
 #include "backend/native/plan.h"
 #include "base/error.h"
 
@@ -15,5 +16,6 @@ const char *trouble_settings(char *ret_text, size_t size);
 /* clone3() failed. Fills err and returns -code. */
 int trouble_clone(int sys_errno, struct sbx_error *err);
 
-/* The child failed at a step; step == plan->count: at starting the agent. */
-int trouble_step(const struct plan *plan, uint32_t step, int sys_errno, struct sbx_error *err);
+/* What the child said of its failure. Fills err and returns -code. */
+int trouble_child(const struct plan *plan, const struct child_failure *failure,
+		  struct sbx_error *err);
