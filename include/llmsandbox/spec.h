@@ -81,6 +81,14 @@ SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
 SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
 
 /*
+ * The one language that will be run (an id or alias), or "none"; NULL, the default, is any. Warm
+ * caches of other tool chains are then not shown inside, which makes the start faster. Another
+ * language still runs. SBX_E_NOT_FOUND when there is no such language.
+ */
+SBX_API int sbx_spec_set_language(struct sbx_spec *spec, const char *language,
+				  struct sbx_error *err);
+
+/*
  * What opening this spec would do on this machine, one step a line, without doing any of it;
  * free() *ret.
  */

@@ -254,16 +254,17 @@ static int lock_securebits(void)
 	return prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* The kernel says EINVAL behind its last capability. */
+/* The kernel says EINVAL behind its last capability, and EPERM to who may not drop one; then it
+ * matters whether there is one. */
 static int empty_bounding_set(void)
 {
 	for (unsigned long cap = 0; cap < 64; cap++) {
-		int has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+		int problem = prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 ? errno : 0;
 
-		if (has < 0)
+		if (problem == EINVAL)
 			break;
-		if (has == 1 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return -errno;
+		if (problem != 0 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0)
+			return -problem;
 	}
 	return 0;
 }

@@ -26,4 +26,5 @@ struct sbx_spec {
 	size_t mount_count;
 	uint32_t uid, gid;
 	char *workdir; /* owned */
+	const char *language; /* the id of the one that will be run, "none", or NULL: any */
 };

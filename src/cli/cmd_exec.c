@@ -13,7 +13,12 @@ static int exec_command(struct sbx_session *session, const struct sbx_io *io, vo
 
 static int run(const struct invocation *inv)
 {
-	struct execution execution = {.run = exec_command, .userdata = inv->rest, .use_stdin = true};
+	struct execution execution = {
+		.language = "none",
+		.run = exec_command,
+		.userdata = inv->rest,
+		.use_stdin = true,
+	};
 	struct settings settings;
 	struct sbx_error err;
 	int status;

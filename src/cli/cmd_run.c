@@ -47,6 +47,7 @@ static int run_with(const struct invocation *inv, const struct settings *s)
 		return execute_fail(s, &err);
 	if (!s->dry_run)
 		prepare(source.language);
+	execution.language = source.language->id;
 	execution.use_stdin = !source.from_stdin;
 	status = execute(s, &execution);
 	free(source.code);

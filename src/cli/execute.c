@@ -140,7 +140,9 @@ static int run(const struct settings *s, const struct execution *e, struct sbx_c
 	int status, killed_by, r;
 
 	output_init(&output, s, cancel);
-	r = sbx_session_open(s->spec, &session, &err);
+	r = sbx_spec_set_language(s->spec, e->language, &err);
+	if (r == 0)
+		r = sbx_session_open(s->spec, &session, &err);
 	if (r == 0)
 		r = e->run(session, &io, e->userdata, &result, &err);
 	killed_by = signals_disconnect();

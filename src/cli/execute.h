@@ -14,6 +14,7 @@ typedef int execute_fn(struct sbx_session *session, const struct sbx_io *io, voi
 		       struct sbx_result **ret, struct sbx_error *err);
 
 struct execution {
+	const char *language; /* of what will run, or "none" */
 	execute_fn *run;
 	void *userdata;
 	bool use_stdin; /* our stdin is the program's */

@@ -127,6 +127,7 @@ static unsigned int add_cache_mounts(struct sbx_spec *copy)
 		char *host = NULL;
 
 		if (lang->cache == NULL || copy->mount_count == SBX_MOUNTS_MAX ||
+		    (copy->language != NULL && strcmp(copy->language, lang->info.id) != 0) ||
 		    sbx_toolchain_cache_path(lang, &host) < 0 || host == NULL)
 			continue;
 		copy->mounts[copy->mount_count++] = (struct sbx_mount){

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "lang/lang.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -256,6 +257,18 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 		return sbx_fail_errno(err, ENOMEM, "cannot keep the work folder");
 	free(spec->workdir);
 	spec->workdir = copy;
+	return 0;
+}
+
+int sbx_spec_set_language(struct sbx_spec *spec, const char *language, struct sbx_error *err)
+{
+	const struct sbx_lang *lang = language ? sbx_lang_find(language) : NULL;
+	struct sbx_error lent;
+
+	if (language != NULL && lang == NULL && strcmp(language, "none") != 0)
+		return sbx_fail(err ? err : &lent, SBX_E_NOT_FOUND,
+				"there is no language '%.64s'; 'llm-sandbox languages' lists them", language);
+	spec->language = lang != NULL ? lang->info.id : language ? "none" : NULL;
 	return 0;
 }
 

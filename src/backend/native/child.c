@@ -78,10 +78,12 @@ static int child_folder(const struct step *s)
 
 static int child_file(const struct step *s)
 {
-	int fd = open(s->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, s->mode);
 	size_t len = strlen(s->text);
-	int r;
+	int fd, r;
 
+	if (len == 0 && mknod(s->target, S_IFREG | s->mode, 0) == 0)
+		return 0;
+	fd = open(s->target, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, s->mode);
 	if (fd < 0)
 		return -errno;
 	r = len > 0 && write(fd, s->text, len) != (ssize_t)len ? -errno : 0;
