@@ -78,6 +78,7 @@ struct mcp_tool {
 	const char *meta;	   /* JSON text of _meta, or NULL */
 	unsigned int hints;	   /* enum mcp_hint */
 	enum mcp_task_support task;
+	bool task_after_input; /* it asks first, and is a task from the answer on */
 	/*
 	 * arguments: an object in which every default is filled in. What is added to the call is
 	 * the result. An error becomes a result with isError and the sentence.

@@ -20,12 +20,14 @@ struct mcp_request;
  * Where answers go; a transport embeds it in its own struct. send() is called with what is said
  * on the way (notifications, questions to the client) and finish() exactly once with the
  * response, or with NULL when there is none (all was notifications); after it the stream is the
- * transport's alone again. status is the HTTP status for it. The messages are borrowed.
+ * transport's alone again. status is the HTTP status for it. The messages are borrowed. Neither
+ * may call back into the core before it returns, nor free a session: lists are being walked.
  */
 struct mcp_stream {
 	void (*send)(struct mcp_stream *stream, const json_t *message);
 	void (*finish)(struct mcp_stream *stream, const json_t *response, int status);
-	struct mcp_request *request; /* the core's; NULL: nothing is under way */
+	struct mcp_request *request; /* the core's; NULL: nothing is under way … */
+	struct mcp_batch *batch;     /* … but for a batch, whose messages have streams of their own */
 };
 
 /* Which eras a session may speak. */
@@ -75,7 +77,7 @@ bool mcp_revision_is_modern(const char *revision);
 /* For the headers that mirror the body: the row of a tool, or NULL. */
 const struct mcp_tool *mcp_server_find_tool(const struct mcp_server *server, const char *name);
 
-/* {"jsonrpc": "2.0", "id": id (or null), "error": {…}}; takes data, which may be NULL. */
+/* {"jsonrpc": "2.0", "id": id (if there is one), "error": {…}}; takes data, which may be NULL. */
 json_t *mcp_error_response(const json_t *id, int code, const char *message, json_t *data);
 
 /* ---- the loop ---- */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Resources, their templates, and what a client wants to be told of them. */
+#include "mcp/core.h"
+
+#include "base/auto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool mcp_resource_is_template(const struct mcp_resource *resource)
+{
+	return strchr(resource->uri, '{') != NULL;
+}
+
+/* The part of uri that stands for {name} in the template: one path segment; the caller's. */
+static char *match_template(const char *template, const char *uri)
+{
+	const char *open = strchr(template, '{'), *close = strchr(template, '}');
+	size_t before = (size_t)(open - template), len = strlen(uri), after;
+
+	if (close == NULL)
+		return NULL;
+	after = strlen(close + 1);
+	if (len <= before + after || strncmp(uri, template, before) != 0 ||
+	    strcmp(uri + len - after, close + 1) != 0)
+		return NULL;
+	if (memchr(uri + before, '/', len - before - after) != NULL)
+		return NULL;
+	return strndup(uri + before, len - before - after);
+}
+
+const struct mcp_resource *mcp_resource_find(const struct mcp_face *face, const char *uri,
+					     char **ret_variable)
+{
+	const struct mcp_resource *resource;
+
+	*ret_variable = NULL;
+	for (resource = face->resources; resource && resource->uri; resource++)
+		if (!mcp_resource_is_template(resource) && strcmp(resource->uri, uri) == 0)
+			return resource;
+	for (resource = face->resources; resource && resource->uri; resource++) {
+		if (!mcp_resource_is_template(resource))
+			continue;
+		*ret_variable = match_template(resource->uri, uri);
+		if (*ret_variable != NULL)
+			return resource;
+	}
+	return NULL;
+}
+
+/* ---- lists ---- */
+
+static json_t *describe(const struct mcp_resource *resource, const struct mcp_revision *revision)
+{
+	const char *key = mcp_resource_is_template(resource) ? "uriTemplate" : "uri";
+	json_t *item = json_pack("{s:s, s:s, s:s*, s:s*}", key, resource->uri, "name", resource->name,
+				 "description", resource->description, "mimeType",
+				 resource->mime_type);
+
+	if (revision->structured && resource->title != NULL)
+		json_object_set_new(item, "title", json_string(resource->title));
+	return item;
+}
+
+/* All rows that are templates, or all that are not. */
+static json_t *describe_all(const struct mcp_request *r, bool templates)
+{
+	const struct mcp_resource *resource = r->server->face->resources;
+	json_t *list = json_array();
+
+	for (; resource != NULL && resource->uri != NULL; resource++)
+		if (mcp_resource_is_template(resource) == templates)
+			json_array_append_new(list, describe(resource, r->revision));
+	return list;
+}
+
+static void serve_list(struct mcp_request *r, const char *key, bool templates)
+{
+	json_t *all = describe_all(r, templates), *list, *cursor;
+	size_t first, end;
+
+	if (mcp_page(r, json_array_size(all), &first, &end, &cursor)) {
+		list = json_array();
+		for (size_t i = first; i < end; i++)
+			json_array_append(list, json_array_get(all, i));
+		mcp_request_succeed(r, json_pack("{s:o, s:o*}", key, list, "nextCursor", cursor));
+	}
+	json_decref(all);
+}
+
+void mcp_serve_resources_list(struct mcp_request *r)
+{
+	serve_list(r, "resources", false);
+}
+
+void mcp_serve_templates_list(struct mcp_request *r)
+{
+	serve_list(r, "resourceTemplates", true);
+}
+
+/* ---- reading ---- */
+
+static void refuse_unknown(struct mcp_request *r, const char *uri)
+{
+	mcp_request_fail(r, r->revision->modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND, 200,
+			 json_pack("{s:s}", "uri", uri), "there is no resource '%.200s'", uri);
+}
+
+void mcp_serve_resources_read(struct mcp_request *r)
+{
+	const char *uri = mcp_get_string(r->params, "uri");
+	const struct mcp_resource *resource;
+	auto_free char *variable = NULL;
+	struct mcp_call *call;
+
+	if (uri == NULL) {
+		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "resources/read needs a uri");
+		return;
+	}
+	resource = mcp_resource_find(r->server->face, uri, &variable);
+	if (resource == NULL) {
+		refuse_unknown(r, uri);
+		return;
+	}
+	call = mcp_call_new(r, MCP_CALL_RESOURCE);
+	if (call == NULL)
+		return;
+	call->resource = resource;
+	call->uri = strdup(uri);
+	call->variable = take_ptr(variable);
+	if (mcp_ask_resume(r, call))
+		mcp_call_start(call);
+}
+
+/* ---- being told (older era) ---- */
+
+static const char *subscribed_uri(struct mcp_request *r)
+{
+	const char *uri = mcp_get_string(r->params, "uri");
+	auto_free char *variable = NULL;
+
+	if (uri == NULL)
+		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "'%s' needs a uri", r->method->name);
+	else if (mcp_resource_find(r->server->face, uri, &variable) == NULL)
+		refuse_unknown(r, uri);
+	else
+		return uri;
+	return NULL;
+}
+
+#define SUBSCRIPTIONS_MAX 1000
+
+void mcp_serve_subscribe(struct mcp_request *r)
+{
+	json_t *subscriptions = r->session->subscriptions;
+	const char *uri = subscribed_uri(r);
+
+	if (uri == NULL)
+		return;
+	if (json_object_size(subscriptions) >= SUBSCRIPTIONS_MAX) {
+		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "there are %d subscriptions already",
+				 SUBSCRIPTIONS_MAX);
+		return;
+	}
+	json_object_set_new(subscriptions, uri, json_true());
+	mcp_request_succeed(r, json_object());
+}
+
+void mcp_serve_unsubscribe(struct mcp_request *r)
+{
+	const char *uri = subscribed_uri(r);
+
+	if (uri == NULL)
+		return;
+	json_object_del(r->session->subscriptions, uri);
+	mcp_request_succeed(r, json_object());
+}
