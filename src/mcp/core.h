@@ -94,6 +94,7 @@ struct mcp_session {
 	json_t *subscriptions;		     /* URIs of resources/subscribe, as keys */
 	struct mcp_stream *unsolicited;
 	struct mcp_requests requests;
+	size_t open;			     /* of them */
 	unsigned int next_question;	     /* number of the next request of ours */
 	LIST_ENTRY(mcp_session) link;
 };

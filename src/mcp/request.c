@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_RANK_DEFAULT 1 /* info */
+#define LOG_RANK_DEFAULT 3 /* warning: of what a program prints only who asked is told */
+#define REQUESTS_MAX	 4096 /* of one session at once */
 
 /* ---- the end of a request ---- */
 
@@ -19,6 +20,7 @@ static void free_request(struct mcp_request *r)
 	if (r->waits_for != NULL)
 		mcp_task_unwait(r);
 	TAILQ_REMOVE(&r->session->requests, r, link);
+	r->session->open--;
 	json_decref(r->id);
 	json_decref(r->params);
 	json_decref(r->listens);
@@ -295,6 +297,7 @@ static struct mcp_request *new_request(struct mcp_session *s, const json_t *id, 
 	r->params = params ? json_incref((json_t *)params) : json_object();
 	r->revision = mcp_revision_newest_legacy();
 	TAILQ_INSERT_TAIL(&s->requests, r, link);
+	s->open++;
 	stream->request = r;
 	return r;
 }
@@ -305,6 +308,10 @@ static void take_request(struct mcp_session *s, const json_t *id, const char *me
 	bool modern = is_modern(s, method, params);
 	struct mcp_request *r;
 
+	if (s->open >= REQUESTS_MAX) {
+		mcp_refuse(stream, id, MCP_INTERNAL_ERROR, 503, "too many requests are under way", NULL);
+		return;
+	}
 	if (find_request(s, id) != NULL) {
 		mcp_refuse(stream, id, MCP_INVALID_REQUEST, 400, "a request with this id is under way", NULL);
 		return;

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES (64u << 20)
+#define LINE_MAX_BYTES (32u << 20)
 #define KEPT_MAX_BYTES (256u << 20)
 #define READ_BYTES     (256u << 10)
 
@@ -165,7 +165,7 @@ static void refuse_long_line(struct stdio *s)
 	s->in = (struct sbx_buf)SBX_BUF_INIT(LINE_MAX_BYTES);
 	s->searched = 0;
 	if (stream != NULL)
-		mcp_session_refuse(s->session, MCP_INVALID_REQUEST, "a message is larger than 64 MiB",
+		mcp_session_refuse(s->session, MCP_INVALID_REQUEST, "a message is larger than 32 MiB",
 				   stream);
 }
 
