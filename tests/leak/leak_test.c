@@ -178,6 +178,92 @@ static void a_killed_owner_leaves_nothing(void **state)
 	expect_nothing_left(t, &before);
 }
 
+/* ---- the MCP server ---- */
+
+struct server {
+	pid_t pid;
+	int to, from;
+};
+
+static struct server start_server(const char *program)
+{
+	char *argv[] = {(char *)program, NULL};
+	posix_spawn_file_actions_t actions;
+	struct server s;
+	int in[2], out[2];
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+	assert_int_equal(posix_spawn(&s.pid, program, &actions, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(out[1]);
+	s.to = in[1];
+	s.from = out[0];
+	return s;
+}
+
+/* Two endless runs at once, and one that ends. */
+static void ask_for_runs(const struct server *s)
+{
+	static const char *const codes[] = {"while True: pass", "import time; time.sleep(1000)",
+					    "print(1)"};
+
+	dprintf(s->to,
+		"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
+		"{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":"
+		"{\"name\":\"leak\",\"version\":\"1\"}}}\n");
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		dprintf(s->to,
+			"{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":"
+			"{\"name\":\"execute_code\",\"arguments\":{\"code\":\"%s\",\"timeout\":60}}}\n",
+			i + 1, codes[i]);
+}
+
+static void end_server(struct server *s, unsigned long how)
+{
+	int status;
+
+	if (how % 4 == 1)
+		kill(s->pid, SIGKILL);
+	else if (how % 4 == 2)
+		kill(s->pid, SIGTERM);
+	else if (how % 4 == 3)
+		dprintf(s->to, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+			       "\"params\":{\"requestId\":1}}\n");
+	close(s->to);
+	close(s->from);
+	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+}
+
+/* Its client goes away, it is killed, or asked to end, or a call is cancelled before. */
+static void a_server_that_ends_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	const char *program = getenv("SBX_MCP_PROGRAM");
+	unsigned long lives = test_size(60, 600, 600);
+	unsigned int seed = SEED;
+	struct census before;
+
+	if (program == NULL) {
+		test_skip_promised("SBX_MCP_PROGRAM does not name llm-sandbox-mcp");
+		return;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++) {
+		struct server s = start_server(program);
+
+		ask_for_runs(&s);
+		wait_a_moment(&seed);
+		end_server(&s, i);
+	}
+	expect_nothing_left(t, &before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +271,7 @@ int main(void)
 		sandbox_test(a_killed_program_leaves_nothing),
 		sandbox_test(a_killed_agent_leaves_nothing),
 		sandbox_test(a_killed_owner_leaves_nothing),
+		sandbox_test(a_server_that_ends_leaves_nothing),
 	};
 
 	census_begin();
