@@ -90,6 +90,7 @@ static void start_drain(struct http_server *server)
 	server->listener = NULL;
 	http_address_leave(&server->address);
 	close_idle_conns(server);
+	mcp_server_end_listens(server->mcp);
 	event_add(server->drain_timer, &tick);
 }
 

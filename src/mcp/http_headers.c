@@ -140,7 +140,6 @@ static const char *name_member(const char *method)
 	} rows[] = {
 		{"tools/call", "name"},	    {"prompts/get", "name"},	{"resources/read", "uri"},
 		{"tasks/get", "taskId"},    {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
-		{"tasks/result", "taskId"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -112,6 +112,27 @@ void mcp_listeners_tell(struct mcp_server *server, const char *method, const cha
 	json_decref(params);
 }
 
+/* An ended one may be the last of its session, which the transport then frees: start over. */
+static struct mcp_request *find_listen(const struct mcp_server *server)
+{
+	struct mcp_session *s;
+	struct mcp_request *r;
+
+	LIST_FOREACH(s, &server->sessions, link)
+		TAILQ_FOREACH(r, &s->requests, link)
+			if (r->listens != NULL)
+				return r;
+	return NULL;
+}
+
+void mcp_server_end_listens(struct mcp_server *server)
+{
+	struct mcp_request *r;
+
+	while ((r = find_listen(server)) != NULL)
+		mcp_listen_end(r);
+}
+
 /* ---- what has changed ---- */
 
 static void list_changed(void *server_, void *list_)

@@ -223,6 +223,7 @@ static void end_input(struct stdio *s)
 		event_add(s->gone, NULL);
 	if (s->in.len > 0 && !s->skipping)
 		take_line(s, s->in.data, s->in.len);
+	mcp_server_end_listens(s->server);
 	stop_when_done(s);
 }
 

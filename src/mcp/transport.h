@@ -87,6 +87,9 @@ struct event_base *mcp_server_loop(const struct mcp_server *server);
 /* Calls under way, for a drain. */
 size_t mcp_server_busy(const struct mcp_server *server);
 
+/* End every subscription with its result, as a server that leaves does. */
+void mcp_server_end_listens(struct mcp_server *server);
+
 /* Parse text strictly (UTF-8, depth, one value); NULL with the reason in ret_why. */
 json_t *mcp_parse(const char *text, size_t len, char *ret_why, size_t size);
 
