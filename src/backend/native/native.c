@@ -120,8 +120,11 @@ static int bear_child(struct native_place *p, const struct wiring *w, pid_t *ret
 		args.cgroup = (__u64)birth_fd;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
+	if (pid < 0) {
+		/* The kernel may have written the number of a descriptor that it took back. */
+		p->pidfd = -1;
 		return trouble_clone(errno, err);
+	}
 	if (pid == 0) {
 		/* The child must see the end of file when we are gone: our ends are not its own. */
 		close(w->handover[0]);
