@@ -313,6 +313,19 @@ int cgroup_birth_fd(const struct cgroup *cg)
 	return cg->v2 ? cg->parts[CGROUP_MEMORY].fd : -1;
 }
 
+bool cgroup_give_up_birth(struct cgroup *cg, int sys_errno)
+{
+	bool by_cgroup = sys_errno == EACCES || sys_errno == ENOENT || sys_errno == EBUSY ||
+			 sys_errno == EOPNOTSUPP || sys_errno == ENODEV;
+
+	if (!by_cgroup || cgroup_birth_fd(cg) < 0)
+		return false;
+	cgroup_remove(cg);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		cg->parts[c].problem = sys_errno;
+	return true;
+}
+
 size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS])
 {
 	size_t count = 0;
