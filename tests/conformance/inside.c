@@ -181,6 +181,10 @@ static void a_mount_is_read_only_unless_it_says_writable(void **state)
 	fclose(f);
 	unlink(path);
 	rmdir(folder);
+	for (size_t i = 0; i < r->isolation_count; i++) {
+		if (strcmp(r->isolation[i].name, "mount owners") == 0)
+			test_skip_promised(r->isolation[i].detail);
+	}
 	assert_string_equal(r->out.data, "given\nchanged\n");
 	assert_string_equal(inside, "changed\n");
 }

@@ -114,18 +114,49 @@ static int find_candidates(const struct own_groups *own, bool v2, enum cgroup_co
 
 /* ---- making ---- */
 
-/* In v2 the controllers must be handed down, level by level. */
-static void hand_down(const char *folder)
+static bool read_text(int dirfd, const char *file, char *ret, size_t size)
 {
-	auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, ret, size - 1);
 
-	sbx_write_control(fd, "../cgroup.subtree_control", "+memory +pids +cpu");
-	sbx_write_control(fd, "cgroup.subtree_control", "+memory +pids +cpu");
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/*
+ * A group with processes of its own must not be divided. The kernel refuses that for memory only:
+ * by pids or cpu the group would turn into a threaded one. The hierarchy's root, which has no
+ * type, may (cgroups(7), "No internal processes").
+ */
+static bool is_above_occupied(int fd)
+{
+	char text[32];
+
+	return faccessat(fd, "../../cgroup.type", F_OK, 0) == 0 &&
+	       read_text(fd, "../../cgroup.procs", text, sizeof(text));
+}
+
+/*
+ * In v2 a controller must be handed down, level by level, to the group behind fd. Each by itself:
+ * one write with a controller that is not there changes nothing at all. 0 or -errno.
+ */
+static int hand_down(int fd, enum cgroup_controller c)
+{
+	char word[16];
+	int above, here;
+
+	if (is_above_occupied(fd))
+		return -EBUSY;
+	snprintf(word, sizeof(word), "+%s", controller_names[c]);
+	above = sbx_write_control(fd, "../../cgroup.subtree_control", word);
+	here = sbx_write_control(fd, "../cgroup.subtree_control", word);
+	/* The first may have been done for us, where we may not; it is the reason if the second fails. */
+	return here < 0 && above < 0 ? above : here;
 }
 
 /* Make `folder`/SLOT and open it: the descriptor, or -errno. A leftover of a dead owner is
  * empty and is made anew, so that no counter of it is seen. */
-static int make_folder(const char *folder, const struct slot *slot, bool v2, char **ret_path)
+static int make_folder(const char *folder, const struct slot *slot, char **ret_path)
 {
 	auto_free char *path = NULL;
 	int fd;
@@ -140,8 +171,6 @@ static int make_folder(const char *folder, const struct slot *slot, bool v2, cha
 			return -errno;
 		if (mkdir(folder, 0755) < 0 && errno != EEXIST)
 			return -errno;
-		if (v2)
-			hand_down(folder);
 		if (mkdir(path, 0755) < 0)
 			return -errno;
 	}
@@ -165,7 +194,7 @@ static void make_part(struct cgroup *cg, enum cgroup_controller c, const struct 
 
 	part->problem = ENOENT;
 	for (int n = 0; part->fd < 0 && n < count; n++) {
-		int fd = make_folder(folders[n], slot, cg->v2, &part->path);
+		int fd = make_folder(folders[n], slot, &part->path);
 
 		part->fd = fd >= 0 ? fd : -1;
 		part->problem = fd >= 0 ? 0 : -fd;
@@ -219,22 +248,37 @@ static int part_fd(const struct cgroup *cg, enum cgroup_controller c)
 	return cg->parts[cg->v2 ? CGROUP_MEMORY : c].fd;
 }
 
+static int set_limit(struct cgroup *cg, enum cgroup_controller c, int fd,
+		     const struct sbx_spec *spec)
+{
+	if (c == CGROUP_MEMORY)
+		return limit_memory(cg, fd, spec);
+	if (c == CGROUP_PIDS)
+		return limit_pids(fd, spec);
+	return limit_cpu(cg, fd, spec);
+}
+
+/*
+ * The v2 folder `llm-sandbox` gets its controllers with the first sandbox that misses one: not by
+ * whoever made it, who may be a moment behind us or may have had fewer.
+ */
 static void set_limits(struct cgroup *cg, const struct sbx_spec *spec)
 {
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-		int fd = part_fd(cg, (enum cgroup_controller)c), r = 0;
+		enum cgroup_controller controller = (enum cgroup_controller)c;
+		int fd = part_fd(cg, controller), r;
 
 		if (fd < 0) {
 			if (cg->v2)
 				cg->parts[c].problem = cg->parts[CGROUP_MEMORY].problem;
 			continue;
 		}
-		if (c == CGROUP_MEMORY)
-			r = limit_memory(cg, fd, spec);
-		else if (c == CGROUP_PIDS)
-			r = limit_pids(fd, spec);
-		else
-			r = limit_cpu(cg, fd, spec);
+		r = set_limit(cg, controller, fd, spec);
+		if (r == -ENOENT && cg->v2) {
+			r = hand_down(fd, controller);
+			if (r == 0)
+				r = set_limit(cg, controller, fd, spec);
+		}
 		cg->parts[c].problem = -r;
 	}
 }
@@ -269,6 +313,19 @@ int cgroup_birth_fd(const struct cgroup *cg)
 	return cg->v2 ? cg->parts[CGROUP_MEMORY].fd : -1;
 }
 
+bool cgroup_give_up_birth(struct cgroup *cg, int sys_errno)
+{
+	bool by_cgroup = sys_errno == EACCES || sys_errno == ENOENT || sys_errno == EBUSY ||
+			 sys_errno == EOPNOTSUPP || sys_errno == ENODEV;
+
+	if (!by_cgroup || cgroup_birth_fd(cg) < 0)
+		return false;
+	cgroup_remove(cg);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		cg->parts[c].problem = sys_errno;
+	return true;
+}
+
 size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS])
 {
 	size_t count = 0;
@@ -286,15 +343,6 @@ size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS])
 }
 
 /* ---- reading ---- */
-
-static bool read_text(int dirfd, const char *file, char *ret, size_t size)
-{
-	auto_close int fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : sbx_read_full(fd, ret, size - 1);
-
-	ret[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* The number behind "key " in a file of such lines, or 0. */
 static uint64_t read_key(int dirfd, const char *file, const char *key)
@@ -340,6 +388,15 @@ static void report_part(const struct cgroup *cg, enum cgroup_controller c, const
 	if (problem == 0)
 		sbx_report_add(report, name, SBX_ENFORCED, "%s (cgroup %s)", detail,
 			       cg->v2 ? "v2" : "v1");
+	else if (problem == EBUSY && cg->v2)
+		sbx_report_add(report, name, SBX_MISSING,
+			       "%s cgroup: the group that would be divided has processes of its own; "
+			       "move them to a group below it",
+			       controller_names[c]);
+	else if (problem == ENOENT && cg->v2)
+		sbx_report_add(report, name, SBX_MISSING,
+			       "%s cgroup: the controller is not handed down to our group",
+			       controller_names[c]);
 	else if (problem == ENOENT)
 		sbx_report_add(report, name, SBX_MISSING, "this machine has no %s cgroup",
 			       controller_names[c]);

@@ -57,6 +57,13 @@ bool cgroup_takes_births(void);
 /* v2: for struct clone_args; else -1. The cgroup's own. */
 int cgroup_birth_fd(const struct cgroup *cg);
 
+/*
+ * The birth failed with this error. Whether the cgroup may be why: who may make a group may still
+ * not come into it, which takes the right to write cgroup.procs of the nearest group above both
+ * (cgroups(7)). Then the group is removed and its limits are reported as missing.
+ */
+bool cgroup_give_up_birth(struct cgroup *cg, int sys_errno);
+
 /* v1: files to each of which the child writes "0"; the caller closes them. How many. */
 size_t cgroup_open_doors(struct cgroup *cg, int ret[CGROUP_CONTROLLERS]);
 

@@ -99,15 +99,9 @@ static int wire_up(struct wiring *w, struct sbx_error *err)
 
 /* ---- the child's birth ---- */
 
-static int bear_child(struct native_place *p, const struct wiring *w, pid_t *ret,
-		      struct sbx_error *err)
+/* clone3 into new namespaces and, where it takes births, our cgroup: as fork(), or -errno. */
+static long clone_child(struct native_place *p)
 {
-	struct child_orders orders = {
-		.plan = p->plan,
-		.stream_fd = w->stream[1],
-		.handover_fd = w->handover[1],
-		.status_fd = w->status[1],
-	};
 	struct clone_args args = {.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND, .pidfd = (uint64_t)(uintptr_t)&p->pidfd};
 	int birth_fd = cgroup_birth_fd(&p->cgroup);
 	long pid;
@@ -120,8 +114,28 @@ static int bear_child(struct native_place *p, const struct wiring *w, pid_t *ret
 		args.cgroup = (__u64)birth_fd;
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid >= 0)
+		return pid;
+	/* The kernel may have written the number of a descriptor that it took back. */
+	p->pidfd = -1;
+	return -errno;
+}
+
+static int bear_child(struct native_place *p, const struct wiring *w, pid_t *ret,
+		      struct sbx_error *err)
+{
+	struct child_orders orders = {
+		.plan = p->plan,
+		.stream_fd = w->stream[1],
+		.handover_fd = w->handover[1],
+		.status_fd = w->status[1],
+	};
+	long pid = clone_child(p);
+
+	if (pid < 0 && cgroup_give_up_birth(&p->cgroup, (int)-pid))
+		pid = clone_child(p);
 	if (pid < 0)
-		return trouble_clone(errno, err);
+		return trouble_clone((int)-pid, err);
 	if (pid == 0) {
 		/* The child must see the end of file when we are gone: our ends are not its own. */
 		close(w->handover[0]);
