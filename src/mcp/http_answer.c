@@ -40,7 +40,7 @@ const char *http_status_text(int status)
 
 void http_answer_json(struct http_conn *conn, int status, const json_t *value)
 {
-	auto_free char *text = json_dumps(value, JSON_COMPACT);
+	auto_free char *text = mcp_format(value);
 
 	if (text == NULL)
 		http_conn_reply(conn, 500, NULL, NULL, 0);

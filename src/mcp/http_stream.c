@@ -161,7 +161,7 @@ static void send_plain(struct http_stream *stream, const char *text)
 
 static void send_event(struct http_stream *stream, const json_t *message)
 {
-	auto_free char *text = json_dumps(message, JSON_COMPACT);
+	auto_free char *text = mcp_format(message);
 
 	if (text == NULL)
 		return;

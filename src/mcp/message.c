@@ -20,6 +20,12 @@ json_t *mcp_parse(const char *text, size_t len, char *ret_why, size_t size)
 	return value;
 }
 
+/* 15 digits: a number comes out as it was written, and not as 0.10000000000000001. */
+char *mcp_format(const json_t *message)
+{
+	return json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
+}
+
 json_t *mcp_notification(const char *method, json_t *params)
 {
 	return json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params);

@@ -88,7 +88,7 @@ static void on_writable(evutil_socket_t fd, short events, void *userdata)
 
 static void put_line(struct stdio *s, const json_t *message)
 {
-	char *text = json_dumps(message, JSON_COMPACT);
+	char *text = mcp_format(message);
 
 	if (text != NULL) {
 		sbx_buf_puts(&s->out, text);

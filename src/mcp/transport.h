@@ -93,6 +93,9 @@ void mcp_server_end_listens(struct mcp_server *server);
 /* Parse text strictly (UTF-8, depth, one value); NULL with the reason in ret_why. */
 json_t *mcp_parse(const char *text, size_t len, char *ret_why, size_t size);
 
+/* A message as one line of text, without its end; the caller frees it. NULL: no memory. */
+char *mcp_format(const json_t *message);
+
 /* Codes of JSON-RPC and MCP. */
 enum mcp_code {
 	MCP_PARSE_ERROR = -32700,
