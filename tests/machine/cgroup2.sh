@@ -83,5 +83,5 @@ timeout "${SBX_MACHINE_SECONDS:-900}" qemu-system-x86_64 -accel tcg,thread=multi
 	-append 'console=ttyS0 quiet panic=-1' \
 	-fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
 	-device virtio-9p-pci,fsdev=host,mount_tag=host </dev/null |
-	tr -d '\r' | tee "$folder/log"
+	sed -u 's/\r$//; /reboot: Power down$/d' | tee "$folder/log"
 tail -n 1 "$folder/log" | grep -q ' passed, 0 failed$'

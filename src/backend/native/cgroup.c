@@ -150,7 +150,7 @@ static int hand_down(int fd, enum cgroup_controller c)
 	snprintf(word, sizeof(word), "+%s", controller_names[c]);
 	above = sbx_write_control(fd, "../../cgroup.subtree_control", word);
 	here = sbx_write_control(fd, "../cgroup.subtree_control", word);
-	/* The first may have been done for us, where we may not; it is the reason if the second fails. */
+	/* The first fails where another did it for us; it is the reason only if both fail. */
 	return here < 0 && above < 0 ? above : here;
 }
 
