@@ -38,12 +38,25 @@ SBX_API void sbx_cancel_kill(struct sbx_cancel *cancel);
 /* A piece of output as it comes, on the thread that called run. Must not use the session. */
 typedef void sbx_output_fn(const void *data, size_t len, void *userdata);
 
+/* A file for a run to find. */
+struct sbx_file {
+	const char *name; /* in the work folder, "data/input.csv": no ".", "..", or slash at an end */
+	const void *data; /* len bytes, at most 64 MiB; may be NULL when len is 0 */
+	size_t len;
+};
+
 /* How a run meets the outside. Zero it, set what you need; nothing in it is kept. */
 struct sbx_io {
 	const void *stdin_data; /* stdin of the program; NULL: at its end from the start */
 	size_t stdin_len;
 	bool use_stdin_fd; /* read stdin_fd until its end instead, as the program asks for more */
 	int stdin_fd;
+	/*
+	 * Put in the work folder before anything runs, in this order; folders are made, and what
+	 * is there is replaced. They stay in the session. SBX_E_INVALID names one that may not be.
+	 */
+	const struct sbx_file *files;
+	size_t file_count; /* at most 1024 */
 	const char *const *env; /* "NAME=value" …, NULL; on top of the spec's; or NULL */
 	uint64_t timeout_ms;	/* 0: the spec's SBX_LIMIT_WALL_MS */
 	sbx_output_fn *on_stdout, *on_stderr; /* NULL: the result alone has the output */

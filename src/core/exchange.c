@@ -367,16 +367,30 @@ static int finish_sending(struct sbx_exchange *x, struct sbx_error *err)
 	return r;
 }
 
+/* One file at a time: the one before must be acknowledged. */
+static int await_acknowledgement(struct sbx_exchange *x, struct sbx_error *err)
+{
+	int r = 0;
+
+	while (r == 0 && !x->lost && x->put.channel != 0)
+		r = turn(x, 0, err);
+	return r;
+}
+
+int sbx_exchange_settle(struct sbx_exchange *x, struct sbx_error *err)
+{
+	int r = await_acknowledgement(x, err);
+
+	return r < 0 ? r : put_failure(x, err);
+}
+
 int sbx_exchange_put(struct sbx_exchange *x, const char *path, const void *data, size_t len,
 		     struct sbx_error *err)
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	struct wire_put put = {.mode = 0644, .size = len, .path = (char *)path};
-	int r = 0;
+	int r = await_acknowledgement(x, err);
 
-	/* One file at a time: the one before must be acknowledged. */
-	while (r == 0 && !x->lost && x->put.channel != 0)
-		r = turn(x, 0, err);
 	if (r < 0 || x->lost)
 		return r;
 

@@ -64,6 +64,9 @@ void sbx_exchange_done(struct sbx_exchange *x);
 int sbx_exchange_put(struct sbx_exchange *x, const char *path, const void *data, size_t len,
 		     struct sbx_error *err);
 
+/* Wait until the file is in place, or fail with the agent's refusal. */
+int sbx_exchange_settle(struct sbx_exchange *x, struct sbx_error *err);
+
 /* Run a program to its end. On success either *ret is set or x->lost is. */
 int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
 		      struct sbx_error *err);

@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "core/text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CODE_MAX (64u << 20)
+#define CODE_MAX  (64u << 20)
+#define FILE_MAX  (64u << 20)
+#define FILES_MAX 1024u
 
 /* Everything that one call of run or exec works with. */
 struct operation {
@@ -147,6 +149,60 @@ static bool succeeded(const struct operation *op)
 	return !op->x.lost && op->exit.reason == WIRE_EXITED && op->exit.status == 0;
 }
 
+/* ---- the caller's files ---- */
+
+/* Where the file goes; NULL, and err says why, when it may go nowhere. The caller frees it. */
+static char *place_file(const struct operation *op, const struct sbx_file *file,
+			struct sbx_error *err)
+{
+	auto_free char *path = NULL;
+
+	if (file->len > FILE_MAX) {
+		sbx_fail(err, SBX_E_LIMIT, "the file '%.128s' is larger than %u MiB", file->name,
+			 FILE_MAX >> 20);
+		return NULL;
+	}
+	if (asprintf(&path, "%s/%s", op->s->setup.workdir, file->name) < 0) {
+		path = NULL;
+		sbx_fail_errno(err, ENOMEM, "cannot name the file '%.128s'", file->name);
+		return NULL;
+	}
+	/* A slash at its start or end, or an empty name, makes an empty component too. */
+	if (!sbx_path_is_clean(path)) {
+		sbx_fail(err, SBX_E_INVALID,
+			 "the file name '%.128s' is no relative path below the work folder; write it "
+			 "as 'data/input.csv'",
+			 file->name);
+		return NULL;
+	}
+	if (op->src != NULL && strcmp(path, op->src) == 0) {
+		sbx_fail(err, SBX_E_INVALID, "the file '%.128s' has the name of the code's own file",
+			 file->name);
+		return NULL;
+	}
+	return take_ptr(path);
+}
+
+static int put_files(struct operation *op, struct sbx_error *err)
+{
+	const struct sbx_io *io = op->io;
+	int r = 0;
+
+	if (io->file_count > FILES_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "%zu files are more than %u", io->file_count,
+				FILES_MAX);
+	for (size_t i = 0; r == 0 && !op->x.lost && i < io->file_count; i++) {
+		auto_free char *path = place_file(op, &io->files[i], err);
+
+		if (path == NULL)
+			return -(int)err->code;
+		r = sbx_exchange_put(&op->x, path, io->files[i].data, io->files[i].len, err);
+		if (r == 0)
+			r = sbx_exchange_settle(&op->x, err);
+	}
+	return r;
+}
+
 /* ---- the steps of a language ---- */
 
 static int check_code(const struct sbx_run *run, struct sbx_error *err)
@@ -238,8 +294,10 @@ static int install(struct operation *op, const struct sbx_run *run, struct sbx_e
 {
 	uint64_t start = phase_clock_ns(op);
 	bool compiled = op->lang->compile != NULL;
-	int r = compiled ? make_build_folder(op, err) : 0;
+	int r = put_files(op, err);
 
+	if (r == 0 && compiled)
+		r = make_build_folder(op, err);
 	if (r == 0)
 		r = sbx_exchange_put(&op->x, op->src, run->code, run->code_len, err);
 	if (r == 0 && compiled && has_cache(op)) {
@@ -339,6 +397,10 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 		return r;
 	start = phase_clock_ns(&op);
 	if (r == 0)
+		r = put_files(&op, err);
+	op.result->timings.install = phase_clock_ns(&op) - start;
+	start = phase_clock_ns(&op);
+	if (r == 0 && !op.x.lost)
 		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
 	set_run_time(&op, start);
 	return finish(&op, r, ret, err);

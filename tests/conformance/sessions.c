@@ -79,6 +79,61 @@ static void arguments_reach_a_command_unchanged(void **state)
 }
 
 /* Case 32. */
+static void files_are_there_before_the_program(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_file files[] = {
+		{.name = "data/deep/a.txt", .data = "one", .len = 3},
+		{.name = "b.bin", .data = "\0\xff", .len = 2},
+		{.name = "empty"},
+	};
+	const struct sbx_result *r;
+
+	t->io.files = files;
+	t->io.file_count = 3;
+	r = test_run(t, "python",
+		     "print(open('data/deep/a.txt').read(), list(open('b.bin', 'rb').read()),\n"
+		     "      len(open('empty').read()))\n");
+	assert_string_equal(r->out.data, "one [0, 255] 0\n");
+	assert_string_equal(test_shell(t, "cat data/deep/a.txt")->out.data, "one");
+	t->io.file_count = 0;
+	assert_string_equal(test_shell(t, "ls")->out.data, "b.bin\ndata\nempty\nmain.py\n");
+}
+
+static void a_file_outside_the_work_folder_is_refused(void **state)
+{
+	static const char *const names[] = {"", "/etc/passwd", "../x", "a/../../x", "a//b", "a/",
+					    ".",	"./x",		"main.py"};
+	struct test_sandbox *t = *state;
+	struct sbx_file files[] = {{.name = "good"}, {.name = NULL}};
+	struct sbx_run run = {
+		.language = "python", .code = "1", .code_len = 1, .io = {.files = files, .file_count = 2}};
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		files[1].name = names[i];
+		assert_true(sbx_session_run(test_session(t), &run, &r, &err) < 0);
+		assert_int_equal(err.code, SBX_E_INVALID);
+	}
+	assert_string_equal(test_shell(t, "echo lives")->out.data, "lives\n");
+}
+
+static void a_file_that_cannot_be_put_is_an_error_before_the_program(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_file files[] = {{.name = "a"}, {.name = "a/b"}, {.name = "a/c"}};
+	struct sbx_run run = {.language = "python",
+			      .code = "open('ran', 'w')",
+			      .code_len = 16,
+			      .io = {.files = files, .file_count = 3}};
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	assert_true(sbx_session_run(test_session(t), &run, &r, &err) < 0);
+	assert_string_equal(test_shell(t, "ls")->out.data, "a\n");
+}
+
 static void variables_of_spec_and_run_override_the_defaults(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -211,6 +266,9 @@ int main(void)
 		sandbox_test(a_failing_command_gives_its_output),
 		sandbox_test(a_command_runs_in_the_folder_it_is_given),
 		sandbox_test(arguments_reach_a_command_unchanged),
+		sandbox_test(files_are_there_before_the_program),
+		sandbox_test(a_file_outside_the_work_folder_is_refused),
+		sandbox_test(a_file_that_cannot_be_put_is_an_error_before_the_program),
 		sandbox_test(variables_of_spec_and_run_override_the_defaults),
 		sandbox_test(the_environment_of_the_host_stays_outside),
 		sandbox_test(open_close_without_a_run_is_fine),
