@@ -305,11 +305,10 @@ static void answer(struct mcp_request *r, struct mcp_call *call)
 		mcp_request_succeed(r, mcp_call_result(call));
 }
 
-void mcp_call_finished(struct mcp_call *call)
+static void deliver(struct mcp_call *call)
 {
 	struct mcp_request *r = call->request;
 
-	call->server->busy--;
 	if (call->task != NULL) {
 		mcp_task_turn(call);
 		return;
@@ -319,4 +318,14 @@ void mcp_call_finished(struct mcp_call *call)
 		answer(r, call);
 	}
 	mcp_call_free(call);
+}
+
+void mcp_call_finished(struct mcp_call *call)
+{
+	struct mcp_server *server = call->server;
+
+	server->busy--;
+	deliver(call);
+	if (server->busy == 0 && server->on_idle != NULL)
+		server->on_idle(server->on_idle_userdata);
 }

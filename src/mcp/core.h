@@ -114,6 +114,8 @@ struct mcp_server {
 	struct mcp_sessions sessions;
 	struct mcp_tasks *tasks;
 	size_t busy;		    /* calls under way */
+	void (*on_idle)(void *userdata); /* of the transport, or NULL */
+	void *on_idle_userdata;
 	unsigned char seal_key[32]; /* of requestState */
 };
 

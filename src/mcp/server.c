@@ -81,3 +81,10 @@ size_t mcp_server_busy(const struct mcp_server *server)
 {
 	return server->busy;
 }
+
+void mcp_server_on_idle(struct mcp_server *server, void (*function)(void *userdata),
+			void *userdata)
+{
+	server->on_idle = function;
+	server->on_idle_userdata = userdata;
+}

@@ -56,6 +56,12 @@ static void stop_when_done(struct stdio *s)
 		event_base_loopbreak(s->loop);
 }
 
+/* A cancelled call ends without a word that would be written. */
+static void on_idle(void *userdata)
+{
+	stop_when_done(userdata);
+}
+
 static void write_out(struct stdio *s)
 {
 	while (s->written < s->out.len && !s->broken) {
@@ -274,6 +280,7 @@ static int set_up(struct stdio *s, struct sbx_error *err)
 	    event_add(s->sigterm, NULL) < 0 || event_add(s->sigint, NULL) < 0)
 		return sbx_fail_errno(err, ENOMEM, "cannot serve stdin and stdout");
 	mcp_session_set_unsolicited(s->session, &s->unsolicited);
+	mcp_server_on_idle(s->server, on_idle, s);
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }
@@ -286,6 +293,7 @@ static void free_event(struct event *event)
 
 static void tear_down(struct stdio *s)
 {
+	mcp_server_on_idle(s->server, NULL, NULL);
 	if (s->session != NULL)
 		mcp_session_set_unsolicited(s->session, NULL);
 	mcp_session_free(s->session);

@@ -87,6 +87,13 @@ struct event_base *mcp_server_loop(const struct mcp_server *server);
 /* Calls under way, for a drain. */
 size_t mcp_server_busy(const struct mcp_server *server);
 
+/*
+ * Call function each time the last call under way has ended, with an answer or, cancelled,
+ * without one. One function at a time; NULL ends it.
+ */
+void mcp_server_on_idle(struct mcp_server *server, void (*function)(void *userdata),
+			void *userdata);
+
 /* End every subscription with its result, as a server that leaves does. */
 void mcp_server_end_listens(struct mcp_server *server);
 
