@@ -19,7 +19,7 @@ core: base wire lang policy egress backend
 pool: base wire lang policy egress backend core
 mcp: base wire lang policy egress backend core pool
 http: base wire lang policy egress backend core pool
-cli:
+cli: mcp
 "
 
 failures=0

@@ -248,9 +248,14 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 	mcp_post(call->server->posts, say, call, mcp_notification("notifications/progress", params));
 }
 
+bool mcp_call_wants_log(const struct mcp_call *call, const char *level)
+{
+	return mcp_level_rank(level) >= call->log_rank;
+}
+
 void mcp_call_log(struct mcp_call *call, const char *level, const char *logger, json_t *data)
 {
-	if (mcp_level_rank(level) < call->log_rank || mcp_call_is_cancelled(call)) {
+	if (!mcp_call_wants_log(call, level) || mcp_call_is_cancelled(call)) {
 		json_decref(data);
 		return;
 	}
@@ -299,6 +304,9 @@ static void answer(struct mcp_request *r, struct mcp_call *call)
 	if (call->refusal != NULL)
 		mcp_request_fail(r, call->refusal_code, call->refusal_status,
 				 json_incref(call->refusal_data), "%s", call->refusal);
+	else if (call->kind == MCP_CALL_RESOURCE && call->outcome < 0 &&
+		 call->error.code == SBX_E_NOT_FOUND)
+		mcp_refuse_resource(r, mcp_get_string(r->params, "uri"));
 	else if (call->kind != MCP_CALL_TOOL && call->outcome < 0)
 		mcp_request_fail(r, MCP_INTERNAL_ERROR, 200, NULL, "%s", call->error.msg);
 	else

@@ -91,7 +91,7 @@ struct mcp_resource {
 	const char *uri, *name, *title, *description, *mime_type;
 	/*
 	 * Add contents with mcp_call_add_contents(). uri is what the client asked for; variable
-	 * is what stood for {name}, or NULL.
+	 * is what stood for {name}, or NULL. SBX_E_NOT_FOUND: there is no such resource.
 	 */
 	int (*read)(struct mcp_call *call, const char *uri, const char *variable,
 		    struct sbx_error *err);
@@ -162,6 +162,7 @@ bool mcp_call_wants_progress(const struct mcp_call *call);
 
 /* level: "debug" … "emergency"; to the client if it asked for this level. Takes data. */
 void mcp_call_log(struct mcp_call *call, const char *level, const char *logger, json_t *data);
+bool mcp_call_wants_log(const struct mcp_call *call, const char *level);
 
 /* Whether the client can do this: "sampling", "elicitation", "roots". */
 bool mcp_call_client_can(const struct mcp_call *call, const char *capability);

@@ -100,7 +100,7 @@ void mcp_serve_templates_list(struct mcp_request *r)
 
 /* ---- reading ---- */
 
-static void refuse_unknown(struct mcp_request *r, const char *uri)
+void mcp_refuse_resource(struct mcp_request *r, const char *uri)
 {
 	mcp_request_fail(r, r->revision->modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND, 200,
 			 json_pack("{s:s}", "uri", uri), "there is no resource '%.200s'", uri);
@@ -119,7 +119,7 @@ void mcp_serve_resources_read(struct mcp_request *r)
 	}
 	resource = mcp_resource_find(r->server->face, uri, &variable);
 	if (resource == NULL) {
-		refuse_unknown(r, uri);
+		mcp_refuse_resource(r, uri);
 		return;
 	}
 	call = mcp_call_new(r, MCP_CALL_RESOURCE);
@@ -142,7 +142,7 @@ static const char *subscribed_uri(struct mcp_request *r)
 	if (uri == NULL)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "'%s' needs a uri", r->method->name);
 	else if (mcp_resource_find(r->server->face, uri, &variable) == NULL)
-		refuse_unknown(r, uri);
+		mcp_refuse_resource(r, uri);
 	else
 		return uri;
 	return NULL;

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/sandbox/answer.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+#include "mcp/sandbox/clip.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* stdout and stderr come first where a client shows the text, after the exit code. */
+const char mcp_answer_schema[] =
+	"{\"type\": \"object\", \"properties\": {"
+	"\"exit_code\": {\"type\": \"integer\", \"description\": "
+	"\"of the program, 128 + N when signal N ended it; of the compiler when phase is "
+	"compile\"},"
+	"\"stdout\": {\"type\": \"string\"},"
+	"\"stderr\": {\"type\": \"string\"},"
+	"\"success\": {\"type\": \"boolean\", \"description\": \"it exited by itself, with 0\"},"
+	"\"reason\": {\"type\": \"string\", \"description\": \"how it ended\", \"enum\": "
+	"[\"exited\", \"signalled\", \"timeout\", \"cpu-time\", \"memory\", \"cancelled\", "
+	"\"lost\"]},"
+	"\"phase\": {\"type\": \"string\", \"enum\": [\"run\", \"compile\"], \"description\": "
+	"\"compile: the compiler failed and the program never ran\"},"
+	"\"message\": {\"type\": \"string\", \"description\": \"which limit was hit\"},"
+	"\"signal\": {\"type\": \"string\"},"
+	"\"truncated\": {\"type\": \"object\", \"description\": "
+	"\"of streams that were cut: the bytes that the program wrote\"},"
+	"\"libraries\": {\"type\": \"object\", \"description\": "
+	"\"versions of the libraries that were asked for\"},"
+	"\"duration_ms\": {\"type\": \"number\"},"
+	"\"timings_ms\": {\"type\": \"object\"},"
+	"\"peak_memory_bytes\": {\"type\": \"integer\"},"
+	"\"processes_killed\": {\"type\": \"integer\", \"description\": "
+	"\"left running at the end, and killed\"},"
+	"\"isolation_missing\": {\"type\": \"array\", \"description\": "
+	"\"fences that this machine does not offer\"}"
+	"}, \"required\": [\"exit_code\", \"stdout\", \"stderr\", \"success\", \"reason\", "
+	"\"phase\"]}";
+
+static double ms(uint64_t ns)
+{
+	return (double)(ns / 10000) / 100;
+}
+
+static json_t *timings(const struct sbx_timings *t)
+{
+	return json_pack("{s:f, s:f, s:f, s:f}", "create", ms(t->create), "install", ms(t->install),
+			 "compile", ms(t->compile), "run", ms(t->run));
+}
+
+/* The fences that stood are no news to a model; one that did not is. */
+static json_t *missing_fences(const struct sbx_result *result)
+{
+	json_t *list = NULL;
+
+	for (size_t i = 0; i < result->isolation_count; i++) {
+		const struct sbx_isolation *line = &result->isolation[i];
+
+		if (line->status == SBX_ENFORCED)
+			continue;
+		list = list ? list : json_array();
+		json_array_append_new(list, json_sprintf("%s: %s", line->name, line->detail));
+	}
+	return list;
+}
+
+static void add(json_t *object, const char *key, json_t *value)
+{
+	if (value != NULL)
+		json_object_set_new(object, key, value);
+}
+
+static json_t *sentence(const char *text)
+{
+	return text != NULL && text[0] != '\0' ? json_string(text) : NULL;
+}
+
+static json_t *truncation(const struct sbx_result *result, const bool cut[2])
+{
+	const struct sbx_output *outputs[] = {&result->out, &result->errout};
+	static const char *const keys[] = {"stdout_total_bytes", "stderr_total_bytes"};
+	json_t *object = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		if (!cut[i])
+			continue;
+		object = object ? object : json_object();
+		add(object, keys[i], json_integer((json_int_t)outputs[i]->total_bytes));
+	}
+	return object;
+}
+
+/* What is always there, in its order. */
+static json_t *essence(const struct sbx_result *r, size_t max_output, bool cut[2])
+{
+	json_t *out = mcp_clip(&r->out, max_output, &cut[0]);
+	json_t *errout = mcp_clip(&r->errout, max_output, &cut[1]);
+
+	return json_pack("{s:i, s:o, s:o, s:b, s:s, s:s}", "exit_code", r->exit_code, "stdout", out,
+			 "stderr", errout, "success", r->exit_code == 0 && r->reason == SBX_EXITED,
+			 "reason", sbx_reason_name(r->reason), "phase", sbx_phase_name(r->phase));
+}
+
+static json_t *to_json(const struct sbx_result *r, size_t max_output, json_t *libraries)
+{
+	const struct sbx_timings *t = &r->timings;
+	bool cut[2] = {false, false};
+	json_t *object = essence(r, max_output, cut);
+
+	if (object == NULL)
+		return NULL;
+	add(object, "message", sentence(r->message));
+	add(object, "signal", sentence(r->signal ? sigabbrev_np(r->signal) : NULL));
+	add(object, "truncated", truncation(r, cut));
+	add(object, "libraries", json_incref(libraries));
+	add(object, "duration_ms", json_real(ms(t->create + t->install + t->compile + t->run)));
+	add(object, "timings_ms", timings(t));
+	add(object, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
+	if (r->processes_killed > 0)
+		add(object, "processes_killed", json_integer(r->processes_killed));
+	add(object, "isolation_missing", missing_fences(r));
+	return object;
+}
+
+int mcp_answer(struct mcp_call *call, const struct sbx_result *result, size_t max_output,
+	       json_t *libraries, struct sbx_error *err)
+{
+	json_t *object = to_json(result, max_output, libraries);
+	auto_free char *text =
+		object ? json_dumps(object, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10)) : NULL;
+
+	if (text == NULL) {
+		json_decref(object);
+		return sbx_fail_errno(err, ENOMEM, "cannot write the result as JSON");
+	}
+	mcp_call_add_text(call, text, strlen(text));
+	mcp_call_set_structured(call, object);
+	return 0;
+}

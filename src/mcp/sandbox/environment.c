@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/sandbox/environment.h"
+
+#include "base/auto.h"
+#include "base/error.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A variable that is set: its row, its name (a row may have two), its value. */
+struct given {
+	const struct rule *rule;
+	const char *name, *value;
+};
+
+typedef int rule_fn(const struct given *g, struct mcp_environment *e, struct sbx_error *err);
+
+struct rule {
+	const char *name;
+	const char *otherwise;	  /* is looked at when name is not set, or NULL */
+	bool blank_falls_through; /* a value of blanks is as good as none */
+	rule_fn *apply;
+	const char *reason; /* why it cannot be had here */
+};
+
+static rule_fn set_backend, set_memory, set_cpus, refuse, refuse_flag, check_flag,
+	refuse_strict_flag, check_capabilities, check_security, check_network;
+
+static const struct rule rules[] = {
+	{"BACKEND", NULL, true, set_backend, NULL},
+	{"SANDBOX_MEM_LIMIT", "SANDBOX_MEMORY", true, set_memory, NULL},
+	{"SANDBOX_CPU_COUNT", "SANDBOX_CPUS", false, set_cpus, NULL},
+	/* The system's folders are read-only always, and capabilities are dropped always. */
+	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
+	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
+	{"SANDBOX_PRIVILEGED", NULL, false, refuse_strict_flag,
+	 "the native backend gives no sandbox privileges"},
+	{"SANDBOX_SECURITY_OPT", NULL, true, check_security,
+	 "the native backend's own filters are always on"},
+	{"SANDBOX_NETWORK_MODE", NULL, true, check_network,
+	 "a sandbox of this version has no network"},
+	{"COMMIT_CONTAINER", NULL, true, refuse_flag,
+	 "the native backend has no images: a sandbox and all in it are gone after each call"},
+	{"KEEP_TEMPLATE", NULL, true, refuse_flag, "the native backend makes no images to keep"},
+	{"NAMESPACE", NULL, true, refuse, "only the kubernetes backend has namespaces"},
+	{"R_REPO", NULL, true, refuse,
+	 "this version installs no packages, so no CRAN mirror is asked"},
+};
+
+/* ---- values ---- */
+
+static bool is_blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* The value without blanks around it; false when it does not fit. */
+static bool trim(const char *text, char *ret, size_t size)
+{
+	size_t len;
+
+	text += strspn(text, " \t\r\n");
+	len = strlen(text);
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		len--;
+	if (len >= size)
+		return false;
+	memcpy(ret, text, len);
+	ret[len] = '\0';
+	return true;
+}
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+	for (; *words != NULL; words++) {
+		if (strcasecmp(text, *words) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *const yes_words[] = {"true", "1", "yes", "on", NULL};
+static const char *const no_words[] = {"false", "0", "no", "off", NULL};
+
+static int read_flag(const struct given *g, bool *ret, struct sbx_error *err)
+{
+	char value[16];
+	bool fits = trim(g->value, value, sizeof(value));
+
+	if (!fits || (!is_one_of(value, yes_words) && !is_one_of(value, no_words)))
+		return sbx_fail(err, SBX_E_INVALID,
+				"%s must be one of: true, false, 1, 0, yes, no, on, off", g->name);
+	*ret = is_one_of(value, yes_words);
+	return 0;
+}
+
+/* A decimal number, "2" or "0.5", and what is behind it. */
+static bool read_number(const char *text, double *ret, const char **ret_end)
+{
+	size_t whole = strspn(text, "0123456789"), len = whole;
+
+	if (text[len] == '.')
+		len += 1 + strspn(text + len + 1, "0123456789");
+	if (whole == 0 || len > 32)
+		return false;
+	*ret = strtod(text, NULL);
+	*ret_end = text + len;
+	return true;
+}
+
+/* Call check for each item of a comma list that is not blank. */
+static int for_each_item(const struct given *g,
+			 int (*check)(const struct given *g, const char *item,
+				      struct sbx_error *err),
+			 struct sbx_error *err)
+{
+	auto_free char *copy = strdup(g->value);
+	char *rest = copy, *word, item[128];
+	int r = 0;
+
+	if (copy == NULL)
+		return sbx_fail(err, SBX_E_SYSTEM, "out of memory");
+	while (r == 0 && (word = strsep(&rest, ",")) != NULL) {
+		if (is_blank(word))
+			continue;
+		if (!trim(word, item, sizeof(item)))
+			return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s…' is too long", g->name,
+					word);
+		r = check(g, item, err);
+	}
+	return r;
+}
+
+static int refuse(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	(void)e;
+	return sbx_fail(err, SBX_E_INVALID, "%s=%.64s cannot be had: %s; unset it", g->name,
+			g->value, g->rule->reason);
+}
+
+/* ---- what is applied ---- */
+
+static int set_backend(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	static const char *const later[] = {"docker", "podman", "kubernetes", "micromamba", NULL};
+	char value[sizeof(e->backend)];
+	bool fits = trim(g->value, value, sizeof(value));
+
+	for (char *c = value; fits && *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (fits && is_one_of(value, later))
+		return sbx_fail(
+			err, SBX_E_INVALID,
+			"BACKEND=%s is not in this version, whose sandboxes need no container "
+			"engine; unset it or set it to native",
+			value);
+	memcpy(e->backend, fits ? value : "(too long)", fits ? sizeof(value) : 11);
+	return 0;
+}
+
+struct suffix {
+	const char *text;
+	double factor;
+};
+
+static bool find_factor(const char *text, double *ret)
+{
+	static const struct suffix suffixes[] = {
+		{"", 1},
+		{"b", 1},
+		{"k", 1024.0},
+		{"kb", 1024.0},
+		{"m", 1048576.0},
+		{"mb", 1048576.0},
+		{"g", 1073741824.0},
+		{"gb", 1073741824.0},
+		{"t", 1099511627776.0},
+		{"tb", 1099511627776.0},
+	};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		if (strcasecmp(suffixes[i].text, text) == 0) {
+			*ret = suffixes[i].factor;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_range(const struct given *g, enum sbx_limit limit, double value,
+		       struct sbx_error *err)
+{
+	const struct sbx_limit_info *info = sbx_limit_describe(limit);
+
+	if (value < (double)info->least || value > (double)info->most)
+		return sbx_fail(err, SBX_E_INVALID, "%s=%.64s is out of range", g->name, g->value);
+	return 0;
+}
+
+static int set_memory(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	char value[64];
+	const char *end;
+	double number, factor;
+
+	if (!trim(g->value, value, sizeof(value)) || !read_number(value, &number, &end) ||
+	    !find_factor(end, &factor))
+		return sbx_fail(err, SBX_E_INVALID, "%s=%.64s is no size; write it as 512m or 2g",
+				g->name, g->value);
+	if (check_range(g, SBX_LIMIT_MEMORY_BYTES, number * factor, err) < 0)
+		return -(int)err->code;
+	e->memory_bytes = (uint64_t)(number * factor);
+	return 0;
+}
+
+/* SANDBOX_CPU_COUNT is a whole number, SANDBOX_CPUS any. */
+static int set_cpus(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	bool whole = strcmp(g->name, g->rule->name) == 0;
+	char value[64];
+	const char *end;
+	double number;
+
+	if (!trim(g->value, value, sizeof(value)) || !read_number(value, &number, &end) ||
+	    *end != '\0' || number <= 0 || (whole && strchr(value, '.') != NULL))
+		return sbx_fail(err, SBX_E_INVALID, "%s must be a %s greater than 0", g->name,
+				whole ? "whole number" : "number");
+	if (check_range(g, SBX_LIMIT_CPU_MILLI, number * 1000, err) < 0)
+		return -(int)err->code;
+	e->cpu_milli = (uint64_t)(number * 1000 + 0.5);
+	return 0;
+}
+
+/* ---- what is so anyway ---- */
+
+static int check_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	bool ignored;
+
+	(void)e;
+	return read_flag(g, &ignored, err);
+}
+
+static int check_capability(const struct given *g, const char *item, struct sbx_error *err)
+{
+	for (const char *c = item; *c != '\0'; c++) {
+		if (!isalpha((unsigned char)*c) && *c != '_')
+			return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' is no capability", g->name,
+					item);
+	}
+	return 0;
+}
+
+static int check_capabilities(const struct given *g, struct mcp_environment *e,
+			      struct sbx_error *err)
+{
+	(void)e;
+	return for_each_item(g, check_capability, err);
+}
+
+static int check_security_item(const struct given *g, const char *item, struct sbx_error *err)
+{
+	static const char *const given_anyway[] = {"no-new-privileges", "no-new-privileges:true",
+						   "no-new-privileges=true", NULL};
+
+	if (is_one_of(item, given_anyway))
+		return 0;
+	return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' cannot be had: %s; leave it out", g->name,
+			item, g->rule->reason);
+}
+
+static int check_security(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	(void)e;
+	return for_each_item(g, check_security_item, err);
+}
+
+static int check_network(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	char value[16];
+
+	if (trim(g->value, value, sizeof(value)) && strcmp(value, "none") == 0)
+		return 0;
+	return refuse(g, e, err);
+}
+
+/* ---- what cannot be had ---- */
+
+static int refuse_strict_flag(const struct given *g, struct mcp_environment *e,
+			      struct sbx_error *err)
+{
+	bool on;
+	int r = read_flag(g, &on, err);
+
+	return r < 0 || !on ? r : refuse(g, e, err);
+}
+
+/* The original's other flags: whatever is not a yes is a no. */
+static int refuse_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	char value[16];
+
+	if (trim(g->value, value, sizeof(value)) && is_one_of(value, yes_words))
+		return refuse(g, e, err);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static const char *find_variable(const char *const *variables, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *variables != NULL; variables++) {
+		if (strncmp(*variables, name, len) == 0 && (*variables)[len] == '=')
+			return *variables + len + 1;
+	}
+	return NULL;
+}
+
+static bool find_given(const char *const *variables, const struct rule *rule, struct given *ret)
+{
+	const char *const names[] = {rule->name, rule->otherwise};
+
+	for (size_t i = 0; i < 2 && names[i] != NULL; i++) {
+		const char *value = find_variable(variables, names[i]);
+
+		if (value == NULL || (rule->blank_falls_through && is_blank(value)))
+			continue;
+		*ret = (struct given){.rule = rule, .name = names[i], .value = value};
+		return true;
+	}
+	return false;
+}
+
+int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,
+			      struct sbx_error *err)
+{
+	struct sbx_spec *spec;
+	int r = sbx_spec_new(&spec, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_spec_set_backend(spec, environment->backend, err);
+	if (r == 0 && environment->memory_bytes != 0)
+		r = sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, environment->memory_bytes,
+				       err);
+	if (r == 0 && environment->cpu_milli != 0)
+		r = sbx_spec_set_limit(spec, SBX_LIMIT_CPU_MILLI, environment->cpu_milli, err);
+	if (r < 0) {
+		sbx_spec_free(spec);
+		return r;
+	}
+	*ret = spec;
+	return 0;
+}
+
+int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
+			 struct sbx_error *err)
+{
+	struct mcp_environment e = {.backend = "native"};
+	struct sbx_spec *spec;
+	struct given given;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (find_given(variables, &rules[i], &given))
+			r = rules[i].apply(&given, &e, err);
+	}
+	/* A spec knows which backends there are. */
+	if (r == 0)
+		r = mcp_environment_make_spec(&e, &spec, err);
+	if (r < 0)
+		return r;
+	sbx_spec_free(spec);
+	*ret = e;
+	return 0;
+}

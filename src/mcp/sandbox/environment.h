@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment variables that people set for the original's MCP server, and what they mean
+ * here. One that asks for something that is always so is accepted, one that asks for something
+ * that this backend cannot give is an error that says why: a server that starts does as told.
+ */
+#pragma once
+
+#include <llmsandbox/spec.h>
+
+struct mcp_environment {
+	char backend[32];
+	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
+	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
+};
+
+/* variables: "NAME=value", NULL-terminated, as environ(7) is. */
+int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
+			 struct sbx_error *err);
+
+/* A new spec with what the environment says. */
+int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,
+			      struct sbx_error *err);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/error.h"
+#include "mcp/sandbox/inside.h"
+
+#include <llmsandbox/version.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A box with a prompt in it; base64 is not needed when "#" and blanks are escaped. */
+static const struct mcp_icon icons[] = {
+	{
+		.src = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20"
+		       "viewBox='0%200%2048%2048'%3E%3Crect%20x='4'%20y='6'%20width='40'%20"
+		       "height='36'%20rx='6'%20fill='%23234'/%3E%3Cpath%20d='M13%2017l8%207-8%207"
+		       "M24%2032h11'%20fill='none'%20stroke='%237e9'%20stroke-width='4'%20"
+		       "stroke-linecap='round'%20stroke-linejoin='round'/%3E%3C/svg%3E",
+		.mime_type = "image/svg+xml",
+		.sizes = "any",
+	},
+	{.src = NULL},
+};
+
+static const char instructions[] =
+	"Runs code and shell commands in fresh, isolated sandboxes. Use execute_code to compute, "
+	"to "
+	"process text, or to test code instead of guessing what it does; execute_command for Unix "
+	"tools. Each call starts from nothing: give all inputs with it (stdin, args, files), and "
+	"print what you want to know. There is no network, so nothing can be installed or fetched: "
+	"get_language_details tells which libraries there are. A failing program is a normal "
+	"result "
+	"with an exit_code; reason says when a limit ended it (timeout, memory), and larger ones "
+	"can "
+	"be asked for. Long output is cut in the middle; print less, or raise max_output.";
+
+static const struct mcp_tool *const tools[MCP_SANDBOX_TOOLS] = {
+	&mcp_tool_execute_code,
+	&mcp_tool_execute_command,
+	&mcp_tool_get_supported_languages,
+	&mcp_tool_get_language_details,
+};
+
+int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, struct sbx_error *err)
+{
+	struct mcp_sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	int r;
+
+	if (sandbox == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make the server");
+	r = mcp_environment_read(environment, &sandbox->environment, err);
+	if (r < 0) {
+		free(sandbox);
+		return r;
+	}
+	mcp_libraries_init(&sandbox->libraries, &sandbox->environment);
+	for (size_t i = 0; i < MCP_SANDBOX_TOOLS; i++)
+		sandbox->tools[i] = *tools[i];
+	*ret = sandbox;
+	return 0;
+}
+
+void mcp_sandbox_free(struct mcp_sandbox *sandbox)
+{
+	if (sandbox == NULL)
+		return;
+	mcp_libraries_done(&sandbox->libraries);
+	free(sandbox);
+}
+
+void mcp_sandbox_face(struct mcp_sandbox *sandbox, struct mcp_face *ret)
+{
+	*ret = (struct mcp_face){
+		.name = "llm-sandbox",
+		.title = "LLM Sandbox",
+		.version = sbx_version(),
+		.description = "Runs code in isolated sandboxes",
+		.instructions = instructions,
+		.icons = icons,
+		.tools = sandbox->tools,
+		.resources = mcp_sandbox_resources,
+		.prompts = mcp_sandbox_prompts,
+		.userdata = sandbox,
+	};
+}

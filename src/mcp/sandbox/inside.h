@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of our own MCP server share; users see sandbox.h. */
+#pragma once
+
+#include "mcp/sandbox/environment.h"
+#include "mcp/sandbox/libraries.h"
+#include "mcp/sandbox/sandbox.h"
+
+#define MCP_SANDBOX_TOOLS 4
+
+struct mcp_sandbox {
+	struct mcp_tool tools[MCP_SANDBOX_TOOLS + 1]; /* the rows below, ended by an empty one */
+	struct mcp_environment environment;
+	struct mcp_libraries libraries;
+};
+
+/* One tool, prompt or list of resources per file. */
+extern const struct mcp_tool mcp_tool_execute_code, mcp_tool_execute_command,
+	mcp_tool_get_supported_languages, mcp_tool_get_language_details;
+extern const struct mcp_resource mcp_sandbox_resources[];
+extern const struct mcp_prompt mcp_sandbox_prompts[];
+
+/* Append the ids of languages that begin with prefix, in any case. */
+void mcp_complete_language(const char *prefix, json_t *values);

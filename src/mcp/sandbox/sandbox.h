@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our own MCP server's rows: tools that run code and commands in fresh sandboxes, what is known
+ * about languages, and prompts.
+ *
+ *	struct mcp_sandbox *sandbox;
+ *	struct mcp_face face;
+ *
+ *	mcp_sandbox_new((const char *const *)environ, &sandbox, &err);
+ *	mcp_sandbox_face(sandbox, &face);
+ *	... mcp_server_new(&face, &server, &err) ... mcp_server_free(server);
+ *	mcp_sandbox_free(sandbox);
+ *
+ * Nothing is asked of the machine before a call needs it, so that a server starts at once.
+ */
+#pragma once
+
+#include "mcp/mcp.h"
+
+struct mcp_sandbox;
+
+/* What the environment asks for and cannot have is an error; see environment.h. */
+int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret,
+		    struct sbx_error *err);
+void mcp_sandbox_free(struct mcp_sandbox *sandbox);
+
+/* The face lives as long as the sandbox; set workers in it if you like. */
+void mcp_sandbox_face(struct mcp_sandbox *sandbox, struct mcp_face *ret);
