@@ -18,7 +18,7 @@ _llm_sandbox_value() {
 	--backend)
 		COMPREPLY=($(compgen -W 'native' -- "$current"))
 		;;
-	--config)
+	--config | --token-file | --tls-cert | --tls-key)
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;
 	*)

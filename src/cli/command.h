@@ -17,6 +17,7 @@ struct invocation {
 	const struct command *command;
 	struct given *given;
 	size_t given_count;
+	char **words;	/* all behind the command's name, as it came */
 	char **rest;	/* what is not an option, NULL-terminated */
 	bool separated; /* "--" stood before rest */
 };

@@ -18,6 +18,7 @@
 #define CONFIG_MAX    (64u << 10)
 #define SYSTEM_CONFIG "/etc/llm-sandbox/config.yaml"
 #define PREFIX	      "LLM_SANDBOX_"
+#define SERVER_PREFIX "LLM_SANDBOX_MCP_" /* the MCP server's, and no settings */
 
 /* One file while it is read. */
 struct reader {
@@ -288,7 +289,8 @@ int config_load_environment(struct settings *s, struct sbx_error *err)
 	int r = 0;
 
 	for (char **variable = environ; r == 0 && *variable != NULL; variable++) {
-		if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0)
+		if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0 &&
+		    strncmp(*variable, SERVER_PREFIX, strlen(SERVER_PREFIX)) != 0)
 			r = set_variable(*variable, s, err);
 	}
 	return r;

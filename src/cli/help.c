@@ -16,6 +16,7 @@ static const char *const group_titles[GROUP_COUNT] = {
 	[GROUP_CODE] = "Code",
 	[GROUP_LIMITS] = "Limits",
 	[GROUP_SANDBOX] = "Sandbox",
+	[GROUP_SERVER] = "Server",
 	[GROUP_OUTPUT] = "Output",
 };
 

@@ -13,6 +13,12 @@
 		.letter = short_form, .commands = FOR_SANDBOXES             \
 	}
 #define SETTING(field) offsetof(struct settings, field)
+#define SERVER_TEXT(option, value, field, text)                                   \
+	{                                                                         \
+		.name = option, .argument = value, .kind = OPTION_TEXT,           \
+		.offset = SETTING(field), .group = GROUP_SERVER,                  \
+		.commands = FOR_MCP, .flag_only = true, .help = text              \
+	}
 
 static const struct option_row rows[] = {
 	{.name = "language", .letter = 'l', .argument = "LANGUAGE", .kind = OPTION_TEXT,
@@ -55,6 +61,23 @@ static const struct option_row rows[] = {
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "print how the sandbox would be made, and stop"},
 
+	SERVER_TEXT("http", "ADDRESS", http,
+		    "serve HTTP at HOST:PORT, PORT of this machine alone, or unix:PATH"),
+	SERVER_TEXT("path", "PATH", path, "path of the endpoint (default /mcp)"),
+	SERVER_TEXT("token-file", "FILE", token_file,
+		    "bearer token that requests must have; or the variable LLM_SANDBOX_MCP_TOKEN"),
+	SERVER_TEXT("tls-cert", "FILE", tls_cert, "serve HTTPS with this certificate (PEM)"),
+	SERVER_TEXT("tls-key", "FILE", tls_key, "key of the certificate (PEM)"),
+	{.name = "allow-origin", .argument = "ORIGIN", .kind = OPTION_LIST,
+	 .set = settings_add_origin, .group = GROUP_SERVER, .commands = FOR_MCP, .flag_only = true,
+	 .help = "let web pages of this origin in, besides those of this machine"},
+	{.name = "allow-host", .argument = "NAME", .kind = OPTION_LIST, .set = settings_add_host,
+	 .group = GROUP_SERVER, .commands = FOR_MCP, .flag_only = true,
+	 .help = "name that clients may call this server by, besides localhost"},
+	{.name = "workers", .argument = "COUNT", .kind = OPTION_VALUE, .set = settings_set_workers,
+	 .group = GROUP_SERVER, .commands = FOR_MCP, .flag_only = true,
+	 .help = "calls that run at one time; more wait (default 8)"},
+
 	{.name = "json", .letter = 'j', .kind = OPTION_FLAG, .offset = SETTING(json),
 	 .group = GROUP_OUTPUT,
 	 .commands = FOR_SANDBOXES | FOR_LANGUAGES | FOR_DOCTOR | FOR_VERSION,
@@ -67,6 +90,8 @@ static const struct option_row rows[] = {
 	 .help = "let the program's escape sequences reach your terminal"},
 	{.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = SETTING(help),
 	 .flag_only = true, .group = GROUP_OUTPUT, .commands = FOR_ALL, .help = "print this help"},
+	{.name = "version", .kind = OPTION_FLAG, .offset = SETTING(version), .flag_only = true,
+	 .group = GROUP_OUTPUT, .commands = FOR_MCP, .help = "print the version"},
 	{.name = "options", .kind = OPTION_FLAG, .offset = SETTING(options), .flag_only = true,
 	 .hidden = true, .group = GROUP_OUTPUT, .commands = FOR_HELP,
 	 .help = "print every option of every command, one a line, for programs"},

@@ -16,7 +16,7 @@ enum option_kind {
 	OPTION_LIST,  /* the same; may be given many times */
 };
 
-enum option_group { GROUP_CODE, GROUP_LIMITS, GROUP_SANDBOX, GROUP_OUTPUT, GROUP_COUNT };
+enum option_group { GROUP_CODE, GROUP_LIMITS, GROUP_SANDBOX, GROUP_SERVER, GROUP_OUTPUT, GROUP_COUNT };
 
 /* One bit per command. */
 enum {

@@ -111,7 +111,7 @@ int parse_line(const struct command *command, int argc, char **argv, struct invo
 	struct grammar grammar;
 	size_t room = 0;
 	struct given *given;
-	struct invocation inv = {.command = command};
+	struct invocation inv = {.command = command, .words = argv + 1};
 	int c, before = 1;
 
 	/* "-js" is two options in one word: there are never more options than letters. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WORKERS_MAX 256
+
 int settings_init(struct settings *s, struct sbx_error *err)
 {
 	*s = (struct settings){0};
@@ -19,6 +21,13 @@ static void free_mount(struct mount_wish *m)
 	free(m->where);
 }
 
+static void free_list(char **list)
+{
+	for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+		free(list[i]);
+	free(list);
+}
+
 void settings_done(struct settings *s)
 {
 	for (size_t i = 0; i < s->mount_count; i++)
@@ -28,6 +37,13 @@ void settings_done(struct settings *s)
 	free(s->code);
 	free(s->config);
 	free(s->workdir);
+	free(s->http);
+	free(s->path);
+	free(s->token_file);
+	free(s->tls_cert);
+	free(s->tls_key);
+	free_list(s->origins);
+	free_list(s->hosts);
 	sbx_spec_free(s->spec);
 }
 
@@ -151,6 +167,50 @@ int settings_set_user(struct settings *s, const char *value, const char *where,
 				"%s: '%.64s' is no user; write UID or UID:GID, numbers from 0 to 65534",
 				where, value);
 	return sbx_spec_set_user(s->spec, uid, gid, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
+/* ---- the MCP server ---- */
+
+static int append(char ***list, const char *value, const char *where, struct sbx_error *err)
+{
+	size_t n = 0;
+	char **grown;
+
+	if (value[0] == '\0')
+		return cli_fail(err, SBX_E_INVALID, "%s: is empty", where);
+	while (*list != NULL && (*list)[n] != NULL)
+		n++;
+	grown = realloc(*list, (n + 2) * sizeof(*grown));
+	if (grown == NULL)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	*list = grown;
+	grown[n] = strdup(value);
+	grown[n + 1] = NULL;
+	return grown[n] ? 0 : cli_fail(err, SBX_E_SYSTEM, "out of memory");
+}
+
+int settings_add_origin(struct settings *s, const char *value, const char *where,
+			struct sbx_error *err)
+{
+	return append(&s->origins, value, where, err);
+}
+
+int settings_add_host(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err)
+{
+	return append(&s->hosts, value, where, err);
+}
+
+int settings_set_workers(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err)
+{
+	size_t len = strspn(value, "0123456789");
+
+	s->workers = len > 0 && len <= 3 && value[len] == '\0' ? strtoul(value, NULL, 10) : 0;
+	if (s->workers < 1 || s->workers > WORKERS_MAX)
+		return cli_fail(err, SBX_E_INVALID, "%s: '%.64s' is no number from 1 to %d", where,
+				value, WORKERS_MAX);
+	return 0;
 }
 
 /* ---- the end ---- */

@@ -16,10 +16,14 @@ struct mount_wish {
 
 struct settings {
 	struct sbx_spec *spec; /* NULL for commands without a sandbox */
-	bool json, stream, dry_run, raw, help, options;
+	bool json, stream, dry_run, raw, help, options, version;
 	char *language, *code, *config, *workdir;
 	struct mount_wish *mounts;
 	size_t mount_count;
+	/* of the MCP server: */
+	char *http, *path, *token_file, *tls_cert, *tls_key;
+	char **origins, **hosts; /* NULL-terminated, or NULL */
+	unsigned long workers;	 /* 0: as the server likes */
 };
 
 int settings_init(struct settings *s, struct sbx_error *err);
@@ -37,6 +41,16 @@ int settings_set_user(struct settings *s, const char *value, const char *where,
 		      struct sbx_error *err);
 
 int settings_set_backend(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err);
+
+/* Add one to the lists of the MCP server. */
+int settings_add_origin(struct settings *s, const char *value, const char *where,
+			struct sbx_error *err);
+int settings_add_host(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err);
+
+/* A number from 1 to 256. */
+int settings_set_workers(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err);
 
 /* Mounts, and then the work folder, which may be in one of them. */
