@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of our MCP server that need no sandbox: the original's environment, and cut texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mcp/sandbox/clip.h"
+#include "mcp/sandbox/environment.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+/* ---- environment ---- */
+
+#define read_environment(e, ...) \
+	mcp_environment_read((const char *const[]){__VA_ARGS__, NULL}, e, &(struct sbx_error){0})
+
+static void an_empty_environment_asks_for_nothing(void **state)
+{
+	struct mcp_environment e;
+
+	(void)state;
+	assert_int_equal(read_environment(&e, "HOME=/root", "SANDBOX_OTHER=x"), 0);
+	assert_string_equal(e.backend, "native");
+	assert_int_equal(e.memory_bytes, 0);
+	assert_int_equal(e.cpu_milli, 0);
+}
+
+struct row {
+	const char *variable;
+	uint64_t value; /* of what is set, or 0 */
+};
+
+static void memory_is_read_as_the_original_reads_it(void **state)
+{
+	static const struct row good[] = {
+		{"SANDBOX_MEM_LIMIT=512m", 512 * MIB},
+		{"SANDBOX_MEMORY=2g", 2048 * MIB},
+		{"SANDBOX_MEM_LIMIT=1GB", 1024 * MIB},
+		{"SANDBOX_MEMORY= 65536k ", 64 * MIB},
+		{"SANDBOX_MEMORY=16777216", 16 * MIB},
+		{"SANDBOX_MEMORY=0.5g", 512 * MIB},
+		{"SANDBOX_MEM_LIMIT=", 0},
+		{"SANDBOX_MEM_LIMIT=  ", 0},
+	};
+	static const char *const bad[] = {
+		"SANDBOX_MEMORY=x",	"SANDBOX_MEMORY=-1m",  "SANDBOX_MEMORY=1x",
+		"SANDBOX_MEM_LIMIT=1k", "SANDBOX_MEM_LIMIT=m", "SANDBOX_MEM_LIMIT=9999999999999t"};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(read_environment(&e, good[i].variable), 0);
+		assert_int_equal(e.memory_bytes, good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
+	assert_int_equal(read_environment(&e, "SANDBOX_MEMORY=1g", "SANDBOX_MEM_LIMIT=512m"), 0);
+	assert_int_equal(e.memory_bytes, 512 * MIB);
+	assert_int_equal(read_environment(&e, "SANDBOX_MEMORY=1g", "SANDBOX_MEM_LIMIT= "), 0);
+	assert_int_equal(e.memory_bytes, 1024 * MIB);
+}
+
+static void cpus_are_read_as_the_original_reads_them(void **state)
+{
+	static const struct row good[] = {{"SANDBOX_CPU_COUNT=2", 2000},
+					  {"SANDBOX_CPUS=1.5", 1500},
+					  {"SANDBOX_CPUS= 3 ", 3000},
+					  {"SANDBOX_CPUS=0.25", 250}};
+	static const char *const bad[] = {"SANDBOX_CPU_COUNT=1.5", "SANDBOX_CPU_COUNT=0",
+					  "SANDBOX_CPU_COUNT=",	   "SANDBOX_CPU_COUNT=two",
+					  "SANDBOX_CPUS=0",	   "SANDBOX_CPUS= ",
+					  "SANDBOX_CPUS=0.000001", "SANDBOX_CPUS=-1",
+					  "SANDBOX_CPUS=nan"};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(read_environment(&e, good[i].variable), 0);
+		assert_int_equal(e.cpu_milli, good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
+	assert_int_equal(read_environment(&e, "SANDBOX_CPUS=0.5", "SANDBOX_CPU_COUNT=2"), 0);
+	assert_int_equal(e.cpu_milli, 2000);
+}
+
+static void what_is_so_anyway_is_accepted(void **state)
+{
+	static const char *const good[] = {
+		"BACKEND=native",
+		"BACKEND= Native ",
+		"BACKEND=",
+		"SANDBOX_READ_ONLY=true",
+		"SANDBOX_READ_ONLY= ON ",
+		"SANDBOX_READ_ONLY=0",
+		"SANDBOX_PRIVILEGED=false",
+		"SANDBOX_PRIVILEGED=no",
+		"SANDBOX_CAP_DROP=ALL",
+		"SANDBOX_CAP_DROP=NET_RAW, ,CAP_CHOWN",
+		"SANDBOX_CAP_DROP=",
+		"SANDBOX_SECURITY_OPT=no-new-privileges",
+		"SANDBOX_SECURITY_OPT= no-new-privileges:true ,",
+		"SANDBOX_NETWORK_MODE=none",
+		"SANDBOX_NETWORK_MODE=",
+		"COMMIT_CONTAINER=false",
+		"COMMIT_CONTAINER=maybe",
+		"KEEP_TEMPLATE=0",
+		"NAMESPACE=",
+		"R_REPO=",
+	};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(read_environment(&e, good[i]), 0);
+}
+
+static void what_cannot_be_had_is_refused_by_its_name(void **state)
+{
+	static const char *const bad[] = {
+		"BACKEND=docker",
+		"BACKEND=Kubernetes",
+		"BACKEND=nonsense",
+		"BACKEND=0123456789012345678901234567890123456789",
+		"SANDBOX_READ_ONLY=",
+		"SANDBOX_READ_ONLY=maybe",
+		"SANDBOX_PRIVILEGED=true",
+		"SANDBOX_PRIVILEGED=",
+		"SANDBOX_CAP_DROP=a b",
+		"SANDBOX_SECURITY_OPT=seccomp=unconfined",
+		"SANDBOX_NETWORK_MODE=bridge",
+		"SANDBOX_NETWORK_MODE=host",
+		"COMMIT_CONTAINER=yes",
+		"KEEP_TEMPLATE=True",
+		"NAMESPACE=default",
+		"R_REPO=https://cran.example",
+	};
+	struct mcp_environment e;
+	struct sbx_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *const variables[] = {bad[i], NULL};
+		char name[64];
+
+		assert_true(mcp_environment_read(variables, &e, &err) < 0);
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(bad[i], "="), bad[i]);
+		if (strcmp(name, "BACKEND") != 0)
+			assert_non_null(strstr(err.msg, name));
+	}
+}
+
+/* ---- cut texts ---- */
+
+/* As the library keeps output: the first and the last bytes. */
+static struct sbx_output keep(char *data, size_t total, size_t head, size_t tail)
+{
+	struct sbx_output o = {.data = data, .len = total, .head_len = total, .total_bytes = total};
+
+	if (total <= head + tail)
+		return o;
+	memmove(data + head, data + total - tail, tail);
+	o.len = head + tail;
+	o.head_len = head;
+	o.truncated = true;
+	return o;
+}
+
+static void short_output_is_whole(void **state)
+{
+	char text[] = "h\xc3\xa9llo";
+	struct sbx_output o = keep(text, strlen(text), 1000, 1000);
+	bool cut;
+	json_t *value = mcp_clip(&o, 100, &cut);
+
+	(void)state;
+	assert_string_equal(json_string_value(value), "h\xc3\xa9llo");
+	assert_false(cut);
+	json_decref(value);
+}
+
+/* Every length, characters of every length, with and without bytes that the library dropped. */
+static void no_character_is_cut_in_two(void **state)
+{
+	static const char *const characters[] = {"x", "\xc3\xa9", "\xe2\x82\xac",
+						 "\xf0\x9f\x98\x80"};
+
+	(void)state;
+	for (size_t c = 0; c < 4; c++) {
+		for (size_t count = 280; count < 1300; count += 7) {
+			size_t width = c + 1;
+			char *data = malloc(count * width + 2);
+			struct sbx_output o;
+			json_t *value;
+			bool cut;
+
+			data[0] = 'a'; /* so that the library's own cuts fall anywhere */
+			for (size_t i = 0; i < count; i++)
+				memcpy(data + 1 + i * width, characters[c], width);
+			o = keep(data, 1 + count * width, mcp_clip_head_bytes(300) - count % 4,
+				 mcp_clip_tail_bytes(300) - count % 3);
+			value = mcp_clip(&o, 300, &cut);
+			assert_non_null(value);
+			assert_null(strstr(json_string_value(value), "\xef\xbf\xbd"));
+			assert_int_equal(cut, count + 1 > 300);
+			assert_int_equal(
+				strstr(json_string_value(value), "output cut here") != NULL, cut);
+			json_decref(value);
+			free(data);
+		}
+	}
+}
+
+static void bytes_that_are_no_text_become_text(void **state)
+{
+	char data[] = "a\xff\xc3(\xe2\x82";
+	struct sbx_output o = keep(data, 6, 1000, 1000);
+	bool cut;
+	json_t *value = mcp_clip(&o, 100, &cut);
+
+	(void)state;
+	assert_string_equal(json_string_value(value),
+			    "a\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd");
+	json_decref(value);
+}
+
+static void bytes_without_end_are_bounded(void **state)
+{
+	size_t head = mcp_clip_head_bytes(100), tail = mcp_clip_tail_bytes(100);
+	char *data = malloc(10000);
+	struct sbx_output o;
+	bool cut;
+	json_t *value;
+
+	(void)state;
+	memset(data, 0x80, 10000);
+	o = keep(data, 10000, head, tail);
+	value = mcp_clip(&o, 100, &cut);
+	assert_true(cut);
+	assert_true(json_string_length(value) < 3 * 100 + 100);
+	assert_non_null(strstr(json_string_value(value), "of 10000"));
+	json_decref(value);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_environment_asks_for_nothing),
+		cmocka_unit_test(memory_is_read_as_the_original_reads_it),
+		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
+		cmocka_unit_test(what_is_so_anyway_is_accepted),
+		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
+		cmocka_unit_test(short_output_is_whole),
+		cmocka_unit_test(no_character_is_cut_in_two),
+		cmocka_unit_test(bytes_that_are_no_text_become_text),
+		cmocka_unit_test(bytes_without_end_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
