@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The official conformance suite against the fixture: everything it has for a server.
+"""The official conformance suite: everything that it has for a server.
 
-Usage: conformance.py FIXTURE. One process serves all runs: both requirement sets, and each
-scenario that is in none of them. No failure is expected anywhere, and no warning.
+Usage: conformance.py FIXTURE | conformance.py --any SERVER [ARGUMENT...]
+
+Against the fixture both requirement sets, with the scenarios that are never scored, and what is
+in neither; against any other server the scenarios that need none of the fixture's tools. One
+process serves all runs. No failure is expected anywhere, and no warning.
 """
 import json
 import pathlib
@@ -19,6 +22,13 @@ ALONE = [
     ("2025-06-18", ["--spec-version", "2025-06-18", "--suite", "all"]),
     ("json-schema-2020-12", ["--scenario", "json-schema-2020-12"]),
     ("server-session-lifecycle", ["--scenario", "server-session-lifecycle"]),
+]
+# What needs no tools, resources or prompts of certain names.
+ANY = [
+    "server-initialize", "ping", "logging-set-level", "tools-list", "resources-list",
+    "prompts-list", "server-sse-multiple-streams", "dns-rebinding-protection",
+    "server-session-lifecycle", "sep-2164-resource-not-found", "caching", "http-header-validation",
+    "input-required-result-unsupported-methods",
 ]
 
 
@@ -58,13 +68,19 @@ def run_set(tap, title, node, tools, url, args):
             print(f"# {title}: {line}")
 
 
+def all_sets(command):
+    """What is run with this command line: the server, and titles with arguments of the suite."""
+    if command[0] == "--any":
+        return command[1:], [(name, ["--scenario", name]) for name in ANY]
+    return command, [*((r, ["--requirements", r]) for r in REVISIONS), *ALONE]
+
+
 def main():
     tools, node = driver.find_node_tools()
+    command, sets = all_sets(sys.argv[1:])
     tap = driver.Tap()
-    with driver.HttpServer(sys.argv[1:2]) as server:
-        for revision in REVISIONS:
-            run_set(tap, revision, node, tools, server.url, ["--requirements", revision])
-        for title, args in ALONE:
+    with driver.HttpServer(command) as server:
+        for title, args in sets:
             run_set(tap, title, node, tools, server.url, args)
     tap.result("the server ends without an error at SIGTERM",
                None if server.status == 0 else f"it ended with {server.status}")

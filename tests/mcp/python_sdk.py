@@ -5,7 +5,6 @@
 The SDK is in SBX_NODE_TOOLS/python, where tests/mcp/install-tools puts it, or is installed into
 a temporary folder for this run.
 """
-import os
 import pathlib
 import subprocess
 import sys
@@ -32,7 +31,7 @@ def install(folder):
 
 
 def main():
-    python = pathlib.Path(os.environ.get("SBX_NODE_TOOLS") or "/work/mcp-tools") / "python/bin/python"
+    python = driver.tools_folder() / "python/bin/python"
     with tempfile.TemporaryDirectory() as folder:
         if not python.exists():
             python = install(pathlib.Path(folder))

@@ -113,6 +113,12 @@ async function tellsProgress(session) {
   });
 }
 
+/** On pipes the server is the client's own: it can be killed without any chance to clean up. */
+async function diesWithTheServer(session) {
+  if (session.pid)
+    await stops(endlessProgram, session, () => process.kill(session.pid, 'SIGKILL'));
+}
+
 // ---- the fixture ----
 
 async function answersFiftyAtOnce({ call }) {
@@ -197,6 +203,7 @@ const sandboxes = {
   'progress is told while a program runs': tellsProgress,
   'a cancelled call ends its program': (s) => stops(endlessProgram, s, (abort) => abort.abort()),
   'the program of a client that goes away ends': (s) => stops(endlessProgram, s, () => s.leave()),
+  'the program of a killed server ends': diesWithTheServer,
 };
 
 const fixture = {

@@ -7,8 +7,7 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-const tools = process.env.SBX_NODE_TOOLS || '/work/mcp-tools';
-const packages = path.join(tools, 'node_modules/@modelcontextprotocol');
+const packages = path.join(process.env.SBX_NODE_TOOLS, 'node_modules/@modelcontextprotocol');
 
 const load = (file) => import(pathToFileURL(path.join(packages, file)).href);
 const old = {
@@ -81,14 +80,28 @@ export function processesWith(word) {
 
 // ---- servers ----
 
+/** The server says on one of its streams where it listens. */
+async function readUrl(child) {
+  const lines = readline.createInterface({ input: child.stdout });
+  const errors = readline.createInterface({ input: child.stderr });
+  const url = new Promise((resolve) => {
+    for (const source of [lines, errors])
+      source.on('line', (line) => {
+        console.log(`# server: ${line}`);
+        const found = line.match(/https?:\/\/\S+/);
+        if (found)
+          resolve(found[0]);
+      });
+  });
+  const ended = once(child, 'exit').then(() => { throw new Error('the server ended too early'); });
+  ended.catch(() => {});
+  return Promise.race([url, ended]);
+}
+
 export async function startHttp(command) {
   const child = spawn(command[0], [...command.slice(1), '--http', '127.0.0.1:0'],
-                      { stdio: ['ignore', 'pipe', 'inherit'] });
-  const lines = readline.createInterface({ input: child.stdout });
-  const url = await Promise.race([
-    once(lines, 'line').then(([line]) => line.match(/https?:\S+/)?.[0]),
-    once(child, 'exit').then(() => { throw new Error('the server ended before it listened'); }),
-  ]);
+                      { stdio: ['ignore', 'pipe', 'pipe'] });
+  const url = await readUrl(child);
   return {
     url: new URL(url),
     async stop() {
@@ -146,6 +159,7 @@ export async function connect(kindName, transportName, command, http) {
   await client.connect(transport);
   return {
     client,
+    pid: transport.pid, // of a server on pipes
     call: (name, args, options) =>
       kind.call(client, { name, arguments: args }, { timeout: DEADLINE_MS, ...options }),
     hear: (method, handler) => kind.hear(client, method, handler),
