@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-	&cmd_run, &cmd_exec, &cmd_languages, &cmd_doctor, &cmd_version, &cmd_help,
+	&cmd_run, &cmd_exec, &cmd_languages, &cmd_doctor, &cmd_mcp, &cmd_version, &cmd_help,
 };
 
 const struct command *command_at(size_t n)

@@ -43,4 +43,5 @@ int command_flags(const struct invocation *inv, struct settings *ret, struct sbx
 /* Settings of a sandbox: files, environment, flags, in that order. */
 int command_settings(const struct invocation *inv, struct settings *ret, struct sbx_error *err);
 
-extern const struct command cmd_run, cmd_exec, cmd_languages, cmd_doctor, cmd_version, cmd_help;
+extern const struct command cmd_run, cmd_exec, cmd_languages, cmd_doctor, cmd_version, cmd_mcp,
+	cmd_help;

@@ -26,8 +26,9 @@ enum {
 	FOR_DOCTOR = 8,
 	FOR_VERSION = 16,
 	FOR_HELP = 32,
+	FOR_MCP = 64,
 	FOR_SANDBOXES = FOR_RUN | FOR_EXEC,
-	FOR_ALL = 63,
+	FOR_ALL = 127,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,
