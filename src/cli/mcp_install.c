@@ -138,18 +138,19 @@ static void say_nothing_to_change(const struct job *job)
 static void say_done(const struct job *job)
 {
 	const struct mcp_request *request = job->request;
-	const char *what = "Added '%s' to %s\n";
+	const char *verb = "Added", *where = "to";
 
-	if (request->remove)
-		what = "Removed '%s' from %s\n";
-	else if (job->had_entry)
-		what = "Replaced '%s' in %s\n";
-	else if (!job->file.exists)
-		what = "Wrote '%s' into the new file %s\n";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	printf(what, request->name, job->path);
-#pragma GCC diagnostic pop
+	if (request->remove) {
+		verb = "Removed";
+		where = "from";
+	} else if (job->had_entry) {
+		verb = "Replaced";
+		where = "in";
+	} else if (!job->file.exists) {
+		verb = "Wrote";
+		where = "into the new file";
+	}
+	printf("%s '%s' %s %s\n", verb, request->name, where, job->path);
 	if (!request->remove)
 		puts(request->client->next);
 }
