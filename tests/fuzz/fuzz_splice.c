@@ -70,6 +70,12 @@ static void check_changed(const struct target *t, const struct text *after)
 	free(entry);
 }
 
+/* The sentence begins so: what is quoted from the file may say anything. */
+static bool is_our_fault(const struct sbx_error *err)
+{
+	return strncmp(err->msg, "the change would", 16) == 0;
+}
+
 static void try_target(const struct target *t, const struct text *in)
 {
 	struct text after = {0}, removed = {0};
@@ -78,14 +84,14 @@ static void try_target(const struct target *t, const struct text *in)
 
 	must(r == 0 || err.msg[0] != '\0');
 	/* The proof must never be what stops a bad splice: that would be a bug of ours. */
-	must(r == 0 || (strstr(err.msg, "the change would") == NULL));
+	must(r == 0 || !is_our_fault(&err));
 	if (r == 0 && after.data != NULL) {
 		must(after.data[after.len] == '\0' && !same(in, &after));
 		check_changed(t, &after);
 	}
 	err.msg[0] = '\0';
 	r = t->format->remove(in, &t->place, &removed, &err);
-	must(r == 0 || strstr(err.msg, "the change would") == NULL);
+	must(r == 0 || !is_our_fault(&err));
 	free(after.data);
 	free(removed.data);
 }
