@@ -162,10 +162,13 @@ int json_plain(const struct text *in, char **ret, struct sbx_error *err)
 {
 	auto_free char *out = malloc(in->len + 1);
 	struct plainer p = {.in = in->data, .out = out, .len = in->len, .comma = NO_COMMA};
-	const char *problem = "";
+	const char *problem = "", *zero = memchr(in->data, '\0', in->len);
 
 	if (out == NULL)
 		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	if (zero != NULL) /* jansson reads over some */
+		return cli_fail(err, SBX_E_INVALID, "line %u: no valid JSON: there is a zero byte",
+				splice_line(in->data, (size_t)(zero - in->data)));
 	memcpy(out, in->data, in->len);
 	out[in->len] = '\0';
 	skip_mark(&p);

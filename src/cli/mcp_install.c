@@ -55,13 +55,25 @@ static int print_entry(const struct mcp_request *request, struct sbx_error *err)
 
 /* ---- the new content ---- */
 
+/* In whatever spelling. */
+static bool has_entry(const struct splice_format *format, const struct text *text,
+		      const struct splice_place *place)
+{
+	struct text without = {0};
+	struct sbx_error ignored;
+	bool has = format->remove(text, place, &without, &ignored) == 0 && without.data != NULL;
+
+	free(without.data);
+	return has;
+}
+
 static int add(struct job *job, struct sbx_error *err)
 {
 	const struct splice_format *format = job->request->client->format;
-	auto_free char *entry = NULL, *old = format->get(&job->file.text, &job->place);
+	auto_free char *entry = NULL;
 	int r = mcp_entry_make(job->request, &entry, err);
 
-	job->had_entry = old != NULL;
+	job->had_entry = has_entry(format, &job->file.text, &job->place);
 	return r < 0 ? r : format->set(&job->file.text, &job->place, entry, &job->text, err);
 }
 
@@ -69,12 +81,12 @@ static int add(struct job *job, struct sbx_error *err)
 static bool led_to_now(const struct job *job, const struct text *backup, const char *entry)
 {
 	const struct splice_format *format = job->request->client->format;
-	auto_free char *old = format->get(backup, &job->place);
 	struct text now = {0};
 	struct sbx_error err;
 	bool same;
 
-	if (old != NULL || format->set(backup, &job->place, entry, &now, &err) < 0)
+	if (has_entry(format, backup, &job->place) ||
+	    format->set(backup, &job->place, entry, &now, &err) < 0)
 		return false;
 	same = now.data != NULL && now.len == job->file.text.len &&
 	       memcmp(now.data, job->file.text.data, now.len) == 0;
@@ -126,18 +138,19 @@ static void say_nothing_to_change(const struct job *job)
 static void say_done(const struct job *job)
 {
 	const struct mcp_request *request = job->request;
-	const char *what = "Added '%s' to %s\n";
+	const char *verb = "Added", *where = "to";
 
-	if (request->remove)
-		what = "Removed '%s' from %s\n";
-	else if (job->had_entry)
-		what = "Replaced '%s' in %s\n";
-	else if (!job->file.exists)
-		what = "Wrote '%s' into the new file %s\n";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	printf(what, request->name, job->path);
-#pragma GCC diagnostic pop
+	if (request->remove) {
+		verb = "Removed";
+		where = "from";
+	} else if (job->had_entry) {
+		verb = "Replaced";
+		where = "in";
+	} else if (!job->file.exists) {
+		verb = "Wrote";
+		where = "into the new file";
+	}
+	printf("%s '%s' %s %s\n", verb, request->name, where, job->path);
 	if (!request->remove)
 		puts(request->client->next);
 }

@@ -35,6 +35,18 @@ static const struct option_row rows[] = {
 
 /* ---- help ---- */
 
+/* A path as people write it, with "~" for the home folder. */
+static void print_path(const char *path)
+{
+	const char *home = getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
+
+	if (len > 1 && strncmp(path, home, len) == 0 && path[len] == '/')
+		printf("~%s\n", path + len);
+	else
+		printf("%s\n", path);
+}
+
 static void print_clients(void)
 {
 	const struct mcp_client *c;
@@ -46,7 +58,8 @@ static void print_clients(void)
 
 		if (mcp_client_path(c, MCP_SCOPE_USER, path, &err) < 0)
 			snprintf(path, sizeof(path), "%s", c->user);
-		printf("  %-15s %s\n", c->name, path);
+		printf("  %-15s ", c->name);
+		print_path(path);
 		if (c->project != NULL)
 			printf("  %-15s %s in a project\n", "", c->project);
 	}

@@ -302,10 +302,6 @@ static int finish(const struct document *d, const struct splice_place *place, co
 	edits_done(edits);
 	if (r == 0)
 		r = prove(d, place, entry, &text, err);
-	if (r == 0 && text.len == d->text->len && memcmp(text.data, d->text->data, text.len) == 0) {
-		free(text.data);
-		text = (struct text){0};
-	}
 	if (r < 0) {
 		free(text.data);
 		return r;
@@ -314,19 +310,55 @@ static int finish(const struct document *d, const struct splice_place *place, co
 	return 0;
 }
 
+/* The settings behind the header's line, with plain line ends. */
+static char *copy_lines(const char *from, size_t len)
+{
+	char *copy = malloc(len + 2), *p = copy;
+
+	if (copy == NULL)
+		return NULL;
+	for (size_t i = 0; i < len; i++) {
+		if (from[i] != '\r' || i + 1 == len || from[i + 1] != '\n')
+			*p++ = from[i];
+	}
+	if (p > copy && p[-1] != '\n')
+		*p++ = '\n';
+	*p = '\0';
+	return copy;
+}
+
+static char *get_lines(const struct document *d)
+{
+	const struct toml_statement *first, *last;
+	struct run run, more;
+
+	if (!next_run(&d->scan, 0, &run) || next_run(&d->scan, run.last + 1, &more))
+		return NULL;
+	first = &d->scan.list[run.first];
+	last = &d->scan.list[run.last];
+	return first->is_header ? copy_lines(d->text->data + first->end, last->end - first->end)
+				: NULL;
+}
+
 /* ---- the format ---- */
 
 static int toml_set(const struct text *in, const struct splice_place *place, const char *entry,
 		    struct text *ret, struct sbx_error *err)
 {
+	auto_free char *old = NULL;
 	struct edits edits = {0};
 	struct document d;
 	int r = open_document(in, place, &d, err);
 
 	if (r < 0)
 		return r;
-	set_entry(&d, place, entry, &edits);
-	r = finish(&d, place, entry, &edits, ret, err);
+	old = get_lines(&d);
+	if (old != NULL && strcmp(old, entry) == 0) {
+		*ret = (struct text){0};
+	} else {
+		set_entry(&d, place, entry, &edits);
+		r = finish(&d, place, entry, &edits, ret, err);
+	}
 	toml_scan_done(&d.scan);
 	return r;
 }
@@ -341,7 +373,10 @@ static int toml_remove(const struct text *in, const struct splice_place *place, 
 	if (r < 0)
 		return r;
 	remove_entry(&d, &edits);
-	r = finish(&d, place, NULL, &edits, ret, err);
+	if (edits.count == 0)
+		*ret = (struct text){0};
+	else
+		r = finish(&d, place, NULL, &edits, ret, err);
 	toml_scan_done(&d.scan);
 	return r;
 }
@@ -393,36 +428,6 @@ static char *toml_format(const json_t *value)
 	}
 	fclose(f);
 	return lines;
-}
-
-/* The settings behind the header's line, with plain line ends. */
-static char *copy_lines(const char *from, size_t len)
-{
-	char *copy = malloc(len + 2), *p = copy;
-
-	if (copy == NULL)
-		return NULL;
-	for (size_t i = 0; i < len; i++) {
-		if (from[i] != '\r' || i + 1 == len || from[i + 1] != '\n')
-			*p++ = from[i];
-	}
-	if (p > copy && p[-1] != '\n')
-		*p++ = '\n';
-	*p = '\0';
-	return copy;
-}
-
-static char *get_lines(const struct document *d)
-{
-	const struct toml_statement *first, *last;
-	struct run run, more;
-
-	if (!next_run(&d->scan, 0, &run) || next_run(&d->scan, run.last + 1, &more))
-		return NULL;
-	first = &d->scan.list[run.first];
-	last = &d->scan.list[run.last];
-	return first->is_header ? copy_lines(d->text->data + first->end, last->end - first->end)
-				: NULL;
 }
 
 static char *toml_get(const struct text *in, const struct splice_place *place)

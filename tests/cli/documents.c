@@ -52,7 +52,7 @@ static void every_command_and_option_is_documented(void **state)
 static void help_fits_eighty_columns(void **state)
 {
 	static const char *const names[] = {NULL,     "run",	 "exec", "languages",
-					    "doctor", "version", "help"};
+					    "doctor", "mcp",	 "version", "help"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct ran *r = program(*state, (struct call){0}, "help", names[i], NULL);

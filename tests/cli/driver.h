@@ -71,3 +71,4 @@ int run_group(void);
 int input_group(void);
 int config_group(void);
 int documents_group(void);
+int install_group(void);

@@ -3,7 +3,8 @@
 
 int main(void)
 {
-	int failed = run_group() + input_group() + config_group() + documents_group();
+	int failed = run_group() + input_group() + config_group() + documents_group() +
+		     install_group();
 
 	return failed != 0;
 }
