@@ -63,6 +63,10 @@ validate_manifest() {
 		packaging/mcpb/manifest.json
 }
 
+initialize='{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion":
+"2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}'
+initialize=${initialize//$'\n'/ }
+
 # What comes out of the bundle must run where it was unpacked.
 bundle_runs() {
 	packaging/mcpb/pack "$program" "$work/out" https://example.org/llm-sandbox.mcpb || return
@@ -73,18 +77,18 @@ import sys, zipfile
 info = zipfile.ZipFile(sys.argv[1]).getinfo("server/llm-sandbox")
 assert info.external_attr >> 16 & 0o111, "the program in the bundle is not executable"
 END
-	chmod +x "$work/unpacked/server/llm-sandbox"
-	"$work/unpacked/server/llm-sandbox" version || return
+	chmod +x "$work"/unpacked/server/*
+	"$work/unpacked/server/llm-sandbox" mcp <<<"$initialize" | grep '"serverInfo"' || return
 	server_json_is_sound "$work/out/server.json"
 }
 
 check "server.json, manifest, image and program agree" server_json_is_sound
 if [[ -f $tools/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js ]]; then
 	check "mcpb takes the manifest" validate_manifest
-	check "the bundle holds a program that runs" bundle_runs
+	check "the bundle holds a server that answers" bundle_runs
 else
 	skip "mcpb takes the manifest"
-	skip "the bundle holds a program that runs"
+	skip "the bundle holds a server that answers"
 fi
 echo "1..$number"
 [[ $failures -eq 0 ]]
