@@ -605,6 +605,25 @@ static void help_names_every_client_and_fits(void **state)
 		assert_true(strlen(line) <= 80);
 }
 
+static void the_man_page_has_every_option(void **state)
+{
+	static const char *const ours[] = {"client", "scope", "name", "file", "url", "token-env",
+					   "print", "remove"};
+	const struct ran *r = program(*state, (struct call){0}, "mcp", "install", "--help", NULL);
+	char *man = read_source("docs/man/llm-sandbox.1.scd");
+	char *section = strstr(man, "\n# MCP CLIENTS\n");
+
+	assert_non_null(section);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "--%s", ours[i]);
+		assert_contains(r->out, text);
+		assert_contains(section, text);
+	}
+	free(man);
+}
+
 /* The document of clients shows for each the command, and the file that it writes. */
 static void the_document_of_clients_is_complete(void **state)
 {
@@ -650,6 +669,7 @@ int install_group(void)
 		cli_test(removing_keeps_later_changes),
 		cli_test(requests_that_make_no_sense_say_why),
 		cli_test(help_names_every_client_and_fits),
+		cli_test(the_man_page_has_every_option),
 		cli_test(the_document_of_clients_is_complete),
 	};
 
