@@ -77,7 +77,7 @@ static int run(const struct invocation *inv)
 const struct command cmd_mcp = {
 	.name = "mcp",
 	.bit = FOR_MCP,
-	.arguments = "[OPTIONS] | install --client CLIENT [OPTIONS] [-- ARGUMENTS]",
+	.arguments = "[OPTIONS] | install [OPTIONS] [-- ARGUMENTS]",
 	.summary = "serve sandboxes to MCP clients, or set a client up for it",
 	.text = "Serves the Model Context Protocol on stdin and stdout, or with --http over HTTP,\n"
 		"until stdin ends or SIGTERM comes. It is the program llm-sandbox-mcp.\n"
