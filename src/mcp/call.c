@@ -48,6 +48,8 @@ void mcp_call_start(struct mcp_call *call)
 
 void mcp_call_free(struct mcp_call *call)
 {
+	if (call->patience != NULL)
+		event_free(call->patience);
 	json_decref(call->arguments);
 	free(call->uri);
 	free(call->variable);
@@ -317,6 +319,8 @@ static void deliver(struct mcp_call *call)
 {
 	struct mcp_request *r = call->request;
 
+	if (call->outcome == MCP_NEEDS_INPUT && call->refusal == NULL)
+		mcp_task_promote(call);
 	if (call->task != NULL) {
 		mcp_task_turn(call);
 		return;

@@ -194,6 +194,8 @@ struct mcp_call {
 	struct mcp_server *server;
 	struct mcp_request *request; /* the loop's; NULL when nobody waits any more */
 	struct mcp_task *task;	     /* the loop's; the task that this is, or NULL */
+	bool may_be_task;	     /* the loop's, as is the timer after which it is one */
+	struct event *patience;
 	struct mcp_session *session; /* the loop's; older era: whom questions go to; NULL: it is gone */
 	enum mcp_call_kind kind;
 	union {
@@ -285,11 +287,22 @@ void mcp_tasks_free(struct mcp_tasks *tasks);
 void mcp_tasks_stop(struct mcp_tasks *tasks);
 
 /* Whether this call of a tool is to be a task, or cannot be served without (it has failed). */
-enum mcp_task_choice { MCP_NO_TASK, MCP_AS_TASK, MCP_TASK_FAILED };
+enum mcp_task_choice {
+	MCP_NO_TASK,
+	MCP_MAYBE_TASK, /* if it takes long, or needs input */
+	MCP_AS_TASK,
+	MCP_TASK_FAILED,
+};
 enum mcp_task_choice mcp_task_choose(struct mcp_request *r, const struct mcp_tool *tool);
 
 /* Make the call a task, start it, and answer the request with the task. */
 void mcp_task_start(struct mcp_request *r, struct mcp_call *call);
+
+/* Start the call, which becomes a task when it takes longer than a moment … */
+void mcp_task_offer(struct mcp_call *call);
+
+/* … or now, if it may; false: it stays as it is. */
+bool mcp_task_promote(struct mcp_call *call);
 
 /* The call of a task has ended, or needs input; the task keeps the call. */
 void mcp_task_turn(struct mcp_call *call);

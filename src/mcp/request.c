@@ -233,7 +233,7 @@ static bool read_modern_meta(struct mcp_request *r)
 {
 	const json_t *version = mcp_meta(r->params, MCP_META_PROTOCOL);
 	json_t *caps = mcp_meta(r->params, MCP_META_CLIENT_CAPS);
-	const char *level = json_string_value(mcp_meta(r->params, MCP_META_LOG_LEVEL));
+	const json_t *level = mcp_meta(r->params, MCP_META_LOG_LEVEL);
 	const struct mcp_revision *revision = mcp_revision_find(json_string_value(version));
 
 	if (!json_is_string(version) || !json_is_object(caps)) {
@@ -252,10 +252,11 @@ static bool read_modern_meta(struct mcp_request *r)
 	}
 	r->revision = revision;
 	r->client_caps = caps;
-	r->log_rank = level ? mcp_level_rank(level) : INT_MAX;
+	r->log_rank = level ? mcp_level_rank(json_string_value(level)) : INT_MAX;
 	if (r->log_rank >= 0)
 		return true;
-	mcp_request_fail(r, MCP_INVALID_PARAMS, 400, NULL, "there is no log level '%.40s'", level);
+	mcp_request_fail(r, MCP_INVALID_PARAMS, 400, NULL, "'%s' must be \"debug\", \"info\" … \"emergency\"",
+			 MCP_META_LOG_LEVEL);
 	return false;
 }
 
@@ -340,6 +341,13 @@ static bool is_id(const json_t *id)
 	return json_is_string(id) || json_is_integer(id);
 }
 
+/* Never answered, or two who do not understand each other would go on for ever. */
+static bool is_response(const json_t *message)
+{
+	return json_object_get(message, "method") == NULL &&
+	       (json_object_get(message, "result") != NULL || json_object_get(message, "error") != NULL);
+}
+
 void mcp_message_receive(struct mcp_session *s, const json_t *message, struct mcp_stream *stream)
 {
 	const json_t *id = json_object_get(message, "id");
@@ -350,13 +358,15 @@ void mcp_message_receive(struct mcp_session *s, const json_t *message, struct mc
 	if (version == NULL || strcmp(version, "2.0") != 0) {
 		mcp_refuse(stream, is_id(id) ? id : NULL, MCP_INVALID_REQUEST, 400,
 		       "a message is an object with \"jsonrpc\": \"2.0\"", NULL);
-	} else if (method == NULL && json_object_get(message, "method") == NULL && is_id(id) &&
-		   (json_object_get(message, "result") || json_object_get(message, "error"))) {
+	} else if (is_response(message)) {
 		mcp_ask_answered(s, message);
 		stream->finish(stream, NULL, 202);
 	} else if (method == NULL || (id != NULL && !is_id(id))) {
 		mcp_refuse(stream, is_id(id) ? id : NULL, MCP_INVALID_REQUEST, 400,
 		       "a request has a method and an id that is a string or a whole number", NULL);
+	} else if (id == NULL && params != NULL && !json_is_object(params)) {
+		/* A notification is never answered, not even a bad one. */
+		stream->finish(stream, NULL, 400);
 	} else if (params != NULL && !json_is_object(params)) {
 		mcp_refuse(stream, id, MCP_INVALID_PARAMS, 400, "params must be an object", NULL);
 	} else if (id == NULL) {

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct stdio {
 	size_t written;	      /* of out */
 	struct event *readable, *writable, *sigterm, *sigint;
 	struct event *gone;   /* stdout has no reader any more; watched after the end of stdin */
+	LIST_HEAD(, line_stream) streams; /* of requests that are under way */
 	bool ended;	      /* stdin */
 	bool broken;	      /* stdout */
 };
@@ -44,6 +46,7 @@ struct stdio {
 struct line_stream {
 	struct mcp_stream stream;
 	struct stdio *stdio;
+	LIST_ENTRY(line_stream) link;
 };
 
 /* ---- out ---- */
@@ -111,12 +114,18 @@ static void line_send(struct mcp_stream *stream, const json_t *message)
 	put_line(((struct line_stream *)stream)->stdio, message);
 }
 
+static void free_stream(struct line_stream *stream)
+{
+	LIST_REMOVE(stream, link);
+	free(stream);
+}
+
 static void line_finish(struct mcp_stream *stream, const json_t *response, int status)
 {
 	struct stdio *s = ((struct line_stream *)stream)->stdio;
 
 	(void)status;
-	free(stream);
+	free_stream((struct line_stream *)stream);
 	if (response != NULL)
 		put_line(s, response);
 	else
@@ -138,6 +147,7 @@ static struct mcp_stream *new_stream(struct stdio *s)
 		return NULL;
 	stream->stream = (struct mcp_stream){.send = line_send, .finish = line_finish};
 	stream->stdio = s;
+	LIST_INSERT_HEAD(&s->streams, stream, link);
 	return &stream->stream;
 }
 
@@ -297,6 +307,8 @@ static void tear_down(struct stdio *s)
 	if (s->session != NULL)
 		mcp_session_set_unsolicited(s->session, NULL);
 	mcp_session_free(s->session);
+	while (!LIST_EMPTY(&s->streams))
+		free_stream(LIST_FIRST(&s->streams));
 	free_event(s->readable);
 	free_event(s->writable);
 	free_event(s->gone);

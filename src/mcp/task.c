@@ -22,6 +22,7 @@
 #define TTL_MAX_MS    (60 * 60 * 1000)
 #define POLL_MS	      1000
 #define SWEEP_SECONDS 5
+#define PATIENCE_MS   250 /* a call that is over sooner is not worth a task */
 
 enum status { WORKING, INPUT_REQUIRED, COMPLETED, FAILED, CANCELLED };
 
@@ -64,6 +65,8 @@ static void forget(struct mcp_task *task)
 	free(task);
 }
 
+static void cancel(struct mcp_task *task);
+
 static void sweep(evutil_socket_t fd, short events, void *tasks_)
 {
 	struct mcp_tasks *tasks = tasks_;
@@ -74,6 +77,10 @@ static void sweep(evutil_socket_t fd, short events, void *tasks_)
 	(void)events;
 	for (task = TAILQ_FIRST(&tasks->list); task != NULL; task = next) {
 		next = TAILQ_NEXT(task, link);
+		/* A question that nobody answers in the task's time is answered with its end. */
+		if (task->status == INPUT_REQUIRED && task->modern &&
+		    time(NULL) - task->updated > task->ttl_ms / 1000)
+			cancel(task);
 		if (task->call == NULL && task->forget_ns != 0 && task->forget_ns <= now)
 			forget(task);
 	}
@@ -291,18 +298,15 @@ static struct mcp_task *new_task(struct mcp_request *r)
 	return task;
 }
 
-void mcp_task_start(struct mcp_request *r, struct mcp_call *call)
+/* Answer the request with a task that owns the call; false: there is no room for one. */
+static bool become_task(struct mcp_request *r, struct mcp_call *call)
 {
 	struct mcp_task *task = new_task(r);
 	json_t *result;
 
+	if (task == NULL)
+		return false;
 	r->call = NULL;
-	if (task == NULL) {
-		mcp_call_free(call);
-		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL, "%d tasks run already; try later",
-				 TASKS_MAX);
-		return;
-	}
 	task->call = call;
 	call->task = task;
 	call->request = NULL;
@@ -314,6 +318,41 @@ void mcp_task_start(struct mcp_request *r, struct mcp_call *call)
 		result = json_pack("{s:o}", "task", describe(task));
 	}
 	mcp_request_succeed(r, result);
+	return true;
+}
+
+void mcp_task_start(struct mcp_request *r, struct mcp_call *call)
+{
+	if (become_task(r, call)) {
+		mcp_call_start(call);
+		return;
+	}
+	r->call = NULL;
+	mcp_call_free(call);
+	mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL, "%d tasks run already; try later", TASKS_MAX);
+}
+
+/* Without room for one more task the client just waits for its answer. */
+bool mcp_task_promote(struct mcp_call *call)
+{
+	return call->may_be_task && call->request != NULL && become_task(call->request, call);
+}
+
+static void out_of_patience(evutil_socket_t fd, short events, void *call)
+{
+	(void)fd;
+	(void)events;
+	mcp_task_promote(call);
+}
+
+void mcp_task_offer(struct mcp_call *call)
+{
+	const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000};
+
+	call->may_be_task = true;
+	call->patience = evtimer_new(call->server->loop, out_of_patience, call);
+	if (call->patience != NULL)
+		evtimer_add(call->patience, &patience);
 	mcp_call_start(call);
 }
 
@@ -400,6 +439,8 @@ static enum mcp_task_choice choose_modern(struct mcp_request *r, const struct mc
 		return MCP_NO_TASK;
 	if (!client_has_tasks(r))
 		return tool->task == MCP_TASK_REQUIRED ? refuse_without_tasks(r) : MCP_NO_TASK;
+	if (tool->task == MCP_TASK_OPTIONAL)
+		return MCP_MAYBE_TASK;
 	return tool->task_after_input && !mcp_ask_is_retry(r) ? MCP_NO_TASK : MCP_AS_TASK;
 }
 

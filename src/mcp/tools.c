@@ -107,6 +107,8 @@ static void start(struct mcp_request *r, const struct mcp_tool *tool, json_t *ar
 		return;
 	if (choice == MCP_AS_TASK)
 		mcp_task_start(r, call);
+	else if (choice == MCP_MAYBE_TASK)
+		mcp_task_offer(call);
 	else
 		mcp_call_start(call);
 }
