@@ -73,7 +73,8 @@ static double median_ms(struct series *s)
 
 /* ---- the server ---- */
 
-static struct server start(const char *const *argv)
+/* said: the descriptor on which the server says what we read. */
+static struct server start(const char *const *argv, int said)
 {
 	posix_spawn_file_actions_t actions;
 	struct server s;
@@ -83,7 +84,7 @@ static struct server start(const char *const *argv)
 		die("pipe");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-	posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+	posix_spawn_file_actions_adddup2(&actions, out[1], said);
 	errno = posix_spawn(&s.pid, argv[0], &actions, NULL, (char *const *)argv, environ);
 	if (errno != 0)
 		die(argv[0]);
@@ -145,7 +146,7 @@ static uint64_t start_up(const char *program)
 {
 	const char *const argv[] = {program, NULL};
 	uint64_t begin = sbx_now_ns();
-	struct server s = start(argv);
+	struct server s = start(argv, STDOUT_FILENO);
 
 	initialize(&s);
 	begin = sbx_now_ns() - begin;
@@ -181,7 +182,7 @@ static uint64_t run_hello(void)
 static void run_calls(const char *program, size_t runs)
 {
 	const char *const argv[] = {program, NULL};
-	struct server s = start(argv);
+	struct server s = start(argv, STDOUT_FILENO);
 	struct series ours = series_new(runs), library = series_new(runs), lists = series_new(runs);
 	double call, run, list;
 
@@ -272,7 +273,7 @@ static void add_client(unsigned short port)
 static void run_clients(const char *program)
 {
 	const char *const argv[] = {program, "--http", "127.0.0.1:0", NULL};
-	struct server s = start(argv);
+	struct server s = start(argv, STDERR_FILENO);
 	unsigned short port = port_of(&s);
 	double before, after;
 
@@ -295,8 +296,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("| MCP server, medians of %lu | | target |\n|---|---|---|\n", runs);
-	fflush(stdout);
 	run_calls(argv[1], runs);
 	run_start_up(argv[1], runs);
 	run_clients(argv[1]);
