@@ -11,6 +11,7 @@
 #include <llmsandbox/session.h>
 
 #include "base/clock.h"
+#include "series.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +32,6 @@
 
 extern char **environ;
 
-struct series {
-	uint64_t *ns;
-	size_t count;
-};
-
 /* Two commands that take turns, and how much slower the first may be. */
 struct pair {
 	const char *title;
@@ -47,39 +43,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench-run: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-/* ---- series ---- */
-
-static struct series series_new(size_t room)
-{
-	struct series s = {.ns = calloc(room, sizeof(uint64_t))};
-
-	if (s.ns == NULL)
-		die("series");
-	return s;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void series_sort(struct series *s)
-{
-	qsort(s->ns, s->count, sizeof(s->ns[0]), compare);
-}
-
-static double ms(uint64_t ns)
-{
-	return (double)ns / 1e6;
-}
-
-static double median_ms(const struct series *s)
-{
-	return ms(s->ns[s->count / 2]);
 }
 
 /* ---- commands ---- */
@@ -124,10 +87,10 @@ static void run_pair(const struct pair *pair, size_t runs)
 	}
 	series_sort(&ours);
 	series_sort(&other);
-	ratio = median_ms(&ours) / median_ms(&other);
+	ratio = series_median_ms(&ours) / series_median_ms(&other);
 	printf("| %s | %.2f | **%.2f** | %.2f | %.2f / %.2f / %.2f | %.2f | ≤ %.2f %s |\n",
-	       pair->title, ms(ours.ns[0]), median_ms(&ours), ms(ours.ns[runs - 1]), ms(other.ns[0]),
-	       median_ms(&other), ms(other.ns[runs - 1]), ratio, pair->target,
+	       pair->title, series_ms(ours.ns[0]), series_median_ms(&ours), series_ms(ours.ns[runs - 1]), series_ms(other.ns[0]),
+	       series_median_ms(&other), series_ms(other.ns[runs - 1]), ratio, pair->target,
 	       ratio <= pair->target ? "met" : "missed");
 	fflush(stdout);
 	free(ours.ns);

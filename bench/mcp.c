@@ -10,6 +10,7 @@
 #include <llmsandbox/session.h>
 
 #include "base/clock.h"
+#include "series.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,11 +32,6 @@
 
 extern char **environ;
 
-struct series {
-	uint64_t *ns;
-	size_t count;
-};
-
 struct server {
 	pid_t pid;
 	FILE *to, *from;
@@ -45,30 +41,6 @@ static _Noreturn void die(const char *what)
 {
 	fprintf(stderr, "bench-mcp: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-/* ---- series ---- */
-
-static struct series series_new(size_t room)
-{
-	struct series s = {.ns = calloc(room, sizeof(uint64_t))};
-
-	if (s.ns == NULL)
-		die("series");
-	return s;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_ms(struct series *s)
-{
-	qsort(s->ns, s->count, sizeof(s->ns[0]), compare);
-	return (double)s->ns[s->count / 2] / 1e6;
 }
 
 /* ---- the server ---- */
@@ -197,9 +169,12 @@ static void run_calls(const char *program, size_t runs)
 		lists.ns[lists.count++] = c;
 	}
 	stop(&s);
-	call = median_ms(&ours);
-	run = median_ms(&library);
-	list = median_ms(&lists);
+	series_sort(&ours);
+	series_sort(&library);
+	series_sort(&lists);
+	call = series_median_ms(&ours);
+	run = series_median_ms(&library);
+	list = series_median_ms(&lists);
 	printf("| `execute_code`, Python hello, over the library's own run (%.2f ms) | **%.2f** ms "
 	       "more | ≤ 3 ms %s |\n",
 	       run, call - run, call - run <= 3 ? "met" : "missed");
@@ -216,7 +191,8 @@ static void run_start_up(const char *program, size_t runs)
 
 	while (s.count < runs)
 		s.ns[s.count++] = start_up(program);
-	median = median_ms(&s);
+	series_sort(&s);
+	median = series_median_ms(&s);
 	printf("| start to the first answer | **%.2f** ms | < 50 ms %s |\n", median,
 	       median < 50 ? "met" : "missed");
 	free(s.ns);

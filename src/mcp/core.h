@@ -162,12 +162,8 @@ void mcp_serve_tasks_update(struct mcp_request *r);
 
 /* ---- lists with cursors (page.c) ---- */
 
-/*
- * Of total rows, those of the page that params asks for: from *ret_first to before *ret_end, and
- * *ret_cursor for the next page or NULL. False: the cursor is none of ours (the request has failed).
- */
-bool mcp_page(struct mcp_request *r, size_t total, size_t *ret_first, size_t *ret_end,
-	      json_t **ret_cursor);
+/* End a request with the page of the list that its cursor asks for; takes the reference. */
+void mcp_request_succeed_page(struct mcp_request *r, const char *key, json_t *all);
 
 /* ---- rows and JSON Schema (schema.c) ---- */
 

@@ -29,20 +29,31 @@ static json_t *make_cursor(struct mcp_request *r, size_t at)
 	return cursor;
 }
 
-bool mcp_page(struct mcp_request *r, size_t total, size_t *ret_first, size_t *ret_end,
-	      json_t **ret_cursor)
+static json_t *slice(const json_t *all, size_t first, size_t end)
+{
+	json_t *page = json_array();
+
+	for (size_t i = first; i < end; i++)
+		json_array_append(page, json_array_get(all, i));
+	return page;
+}
+
+void mcp_request_succeed_page(struct mcp_request *r, const char *key, json_t *all)
 {
 	const json_t *cursor = json_object_get(r->params, "cursor");
+	size_t first = 0, total = json_array_size(all), end;
+	json_t *result;
 
-	*ret_first = 0;
-	*ret_cursor = NULL;
-	if (cursor != NULL && !read_cursor(r, cursor, total, ret_first)) {
+	if (cursor != NULL && !read_cursor(r, cursor, total, &first)) {
+		json_decref(all);
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL,
 				 "the cursor is none that this server gave; start without one");
-		return false;
+		return;
 	}
-	*ret_end = total - *ret_first > PAGE_SIZE ? *ret_first + PAGE_SIZE : total;
-	if (*ret_end < total)
-		*ret_cursor = make_cursor(r, *ret_end);
-	return true;
+	end = total - first > PAGE_SIZE ? first + PAGE_SIZE : total;
+	result = json_pack("{s:o}", key, slice(all, first, end));
+	if (end < total)
+		json_object_set_new(result, "nextCursor", make_cursor(r, end));
+	json_decref(all);
+	mcp_request_succeed(r, result);
 }

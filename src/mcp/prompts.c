@@ -8,15 +8,6 @@
 
 #define COMPLETIONS_MAX 100 /* the protocol's */
 
-static size_t count_prompts(const struct mcp_face *face)
-{
-	size_t n = 0;
-
-	while (face->prompts != NULL && face->prompts[n].name != NULL)
-		n++;
-	return n;
-}
-
 static const struct mcp_prompt *find_prompt(const struct mcp_face *face, const char *name)
 {
 	const struct mcp_prompt *prompt = face->prompts;
@@ -48,16 +39,12 @@ static json_t *describe(const struct mcp_prompt *prompt, const struct mcp_revisi
 
 void mcp_serve_prompts_list(struct mcp_request *r)
 {
-	const struct mcp_face *face = r->server->face;
-	json_t *cursor, *list;
-	size_t first, end;
+	const struct mcp_prompt *prompt = r->server->face->prompts;
+	json_t *list = json_array();
 
-	if (!mcp_page(r, count_prompts(face), &first, &end, &cursor))
-		return;
-	list = json_array();
-	for (size_t i = first; i < end; i++)
-		json_array_append_new(list, describe(&face->prompts[i], r->revision));
-	mcp_request_succeed(r, json_pack("{s:o, s:o*}", "prompts", list, "nextCursor", cursor));
+	for (; prompt != NULL && prompt->name != NULL; prompt++)
+		json_array_append_new(list, describe(prompt, r->revision));
+	mcp_request_succeed_page(r, "prompts", list);
 }
 
 /* The arguments as an object of strings, checked against the row; NULL: the request has failed. */

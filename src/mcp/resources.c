@@ -74,28 +74,14 @@ static json_t *describe_all(const struct mcp_request *r, bool templates)
 	return list;
 }
 
-static void serve_list(struct mcp_request *r, const char *key, bool templates)
-{
-	json_t *all = describe_all(r, templates), *list, *cursor;
-	size_t first, end;
-
-	if (mcp_page(r, json_array_size(all), &first, &end, &cursor)) {
-		list = json_array();
-		for (size_t i = first; i < end; i++)
-			json_array_append(list, json_array_get(all, i));
-		mcp_request_succeed(r, json_pack("{s:o, s:o*}", key, list, "nextCursor", cursor));
-	}
-	json_decref(all);
-}
-
 void mcp_serve_resources_list(struct mcp_request *r)
 {
-	serve_list(r, "resources", false);
+	mcp_request_succeed_page(r, "resources", describe_all(r, false));
 }
 
 void mcp_serve_templates_list(struct mcp_request *r)
 {
-	serve_list(r, "resourceTemplates", true);
+	mcp_request_succeed_page(r, "resourceTemplates", describe_all(r, true));
 }
 
 /* ---- reading ---- */

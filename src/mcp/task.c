@@ -503,20 +503,13 @@ void mcp_serve_tasks_result(struct mcp_request *r)
 
 void mcp_serve_tasks_list(struct mcp_request *r)
 {
-	json_t *all = json_array(), *list, *cursor;
+	json_t *list = json_array();
 	const struct mcp_task *task;
-	size_t first, end;
 
 	TAILQ_FOREACH(task, &r->server->tasks->list, link)
 		if (task->session == r->session)
-			json_array_append_new(all, describe(task));
-	if (mcp_page(r, json_array_size(all), &first, &end, &cursor)) {
-		list = json_array();
-		for (size_t i = first; i < end; i++)
-			json_array_append(list, json_array_get(all, i));
-		mcp_request_succeed(r, json_pack("{s:o, s:o*}", "tasks", list, "nextCursor", cursor));
-	}
-	json_decref(all);
+			json_array_append_new(list, describe(task));
+	mcp_request_succeed_page(r, "tasks", list);
 }
 
 void mcp_serve_tasks_cancel(struct mcp_request *r)

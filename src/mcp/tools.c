@@ -8,15 +8,6 @@
 
 #define CALLS_MAX 1024 /* under way or waiting for a worker */
 
-static size_t count_tools(const struct mcp_face *face)
-{
-	size_t n = 0;
-
-	while (face->tools != NULL && face->tools[n].name != NULL)
-		n++;
-	return n;
-}
-
 static json_t *annotations(const struct mcp_tool *tool)
 {
 	return json_pack("{s:s*, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint",
@@ -59,16 +50,12 @@ static json_t *describe(const struct mcp_tool *tool, const struct mcp_revision *
 
 void mcp_serve_tools_list(struct mcp_request *r)
 {
-	const struct mcp_face *face = r->server->face;
-	json_t *cursor, *list;
-	size_t first, end;
+	const struct mcp_tool *tool = r->server->face->tools;
+	json_t *list = json_array();
 
-	if (!mcp_page(r, count_tools(face), &first, &end, &cursor))
-		return;
-	list = json_array();
-	for (size_t i = first; i < end; i++)
-		json_array_append_new(list, describe(&face->tools[i], r->revision));
-	mcp_request_succeed(r, json_pack("{s:o, s:o*}", "tools", list, "nextCursor", cursor));
+	for (; tool != NULL && tool->name != NULL; tool++)
+		json_array_append_new(list, describe(tool, r->revision));
+	mcp_request_succeed_page(r, "tools", list);
 }
 
 const struct mcp_tool *mcp_server_find_tool(const struct mcp_server *server, const char *name)
