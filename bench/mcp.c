@@ -4,8 +4,9 @@
  *
  *	bench-mcp LLM-SANDBOX-MCP [RUNS]
  *
- * A call of execute_code over stdio and the same run through the library take turns; the last
- * row is what 200 idle clients of the HTTP server cost it in memory.
+ * A call of execute_code over stdio and the same run through the library take turns; the row of
+ * clients is what 200 idle ones of the HTTP server cost it in memory. Where SBX_BENCH_PYTHON names
+ * a Python with the official SDK, the last row is bench/peer.py, which runs code without isolation.
  */
 #include <llmsandbox/session.h>
 
@@ -114,9 +115,8 @@ static uint64_t list_tools(struct server *s)
 }
 
 /* From the start of the program to its first answer. */
-static uint64_t start_up(const char *program)
+static uint64_t start_up(const char *const *argv)
 {
-	const char *const argv[] = {program, NULL};
 	uint64_t begin = sbx_now_ns();
 	struct server s = start(argv, STDOUT_FILENO);
 
@@ -186,11 +186,12 @@ static void run_calls(const char *program, size_t runs)
 
 static void run_start_up(const char *program, size_t runs)
 {
+	const char *const argv[] = {program, NULL};
 	struct series s = series_new(runs);
 	double median;
 
 	while (s.count < runs)
-		s.ns[s.count++] = start_up(program);
+		s.ns[s.count++] = start_up(argv);
 	series_sort(&s);
 	median = series_median_ms(&s);
 	printf("| start to the first answer | **%.2f** ms | < 50 ms %s |\n", median,
@@ -263,6 +264,28 @@ static void run_clients(const char *program)
 	       before, after - before, after - before < 19 ? "met" : "missed");
 }
 
+/* The same from a server of the usual kind. */
+static void run_peer(const char *python, const char *script, size_t runs)
+{
+	const char *const argv[] = {python, script, NULL};
+	struct series starts = series_new(runs), calls = series_new(runs);
+	struct server s;
+
+	for (size_t i = 0; i < runs; i++)
+		starts.ns[starts.count++] = start_up(argv);
+	s = start(argv, STDOUT_FILENO);
+	initialize(&s);
+	for (size_t i = 0; i < runs; i++)
+		calls.ns[calls.count++] = call_hello(&s);
+	stop(&s);
+	series_sort(&starts);
+	series_sort(&calls);
+	printf("| a server of the Python SDK without isolation: start, call | %.0f ms, %.2f ms | |\n",
+	       series_median_ms(&starts), series_median_ms(&calls));
+	free(starts.ns);
+	free(calls.ns);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 2 ? strtoul(argv[2], NULL, 10) : RUNS_STANDARD;
@@ -277,5 +300,7 @@ int main(int argc, char **argv)
 	run_calls(argv[1], runs);
 	run_start_up(argv[1], runs);
 	run_clients(argv[1]);
+	if (getenv("SBX_BENCH_PYTHON") != NULL)
+		run_peer(getenv("SBX_BENCH_PYTHON"), "bench/peer.py", runs < 20 ? runs : 20);
 	return 0;
 }
