@@ -359,6 +359,9 @@ void mcp_post(struct mcp_posts *posts, mcp_post_fn *function, void *a, void *b);
 json_t *mcp_notification(const char *method, json_t *params); /* takes params */
 json_t *mcp_response(const json_t *id, json_t *result);	      /* takes result */
 
+/* Text of any origin as a JSON string: what is no UTF-8 becomes U+FFFD. */
+json_t *mcp_text(const char *text, size_t len);
+
 /* params._meta.key, or NULL. */
 json_t *mcp_meta(const json_t *params, const char *key);
 

@@ -2,6 +2,10 @@
 /* Messages of JSON-RPC as JSON values. */
 #include "mcp/core.h"
 
+#include "base/buf.h"
+#include "base/text.h"
+
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +30,18 @@ char *mcp_format(const json_t *message)
 	return json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
+json_t *mcp_text(const char *text, size_t len)
+{
+	auto_buf struct sbx_buf clean = SBX_BUF_INIT(SIZE_MAX / 2);
+	json_t *value = json_stringn(text, len);
+
+	if (value != NULL)
+		return value;
+	sbx_text_append_utf8(&clean, text, len);
+	value = clean.failed || clean.len == 0 ? NULL : json_stringn(clean.data, clean.len);
+	return value ? value : json_string("");
+}
+
 json_t *mcp_notification(const char *method, json_t *params)
 {
 	return json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params);
@@ -38,7 +54,9 @@ json_t *mcp_response(const json_t *id, json_t *result)
 
 json_t *mcp_error_response(const json_t *id, int code, const char *message, json_t *data)
 {
-	json_t *error = json_pack("{s:i, s:s, s:o*}", "code", code, "message", message, "data", data);
+	/* A sentence that quotes what came in may have been cut within a character. */
+	json_t *error = json_pack("{s:i, s:o, s:o*}", "code", code, "message",
+				  mcp_text(message, strlen(message)), "data", data);
 
 	/* MCP's schemas know no id that is null; where none could be read there is none. */
 	return json_pack("{s:s, s:O*, s:o}", "jsonrpc", "2.0", "id", (json_t *)id, "error", error);

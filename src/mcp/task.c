@@ -241,8 +241,9 @@ static void settle(struct mcp_task *task, enum status status)
 static void keep_outcome(struct mcp_task *task, struct mcp_call *call)
 {
 	if (call->refusal != NULL) {
-		task->error = json_pack("{s:i, s:s, s:O*}", "code", call->refusal_code, "message",
-					call->refusal, "data", call->refusal_data);
+		task->error = json_pack("{s:i, s:o, s:O*}", "code", call->refusal_code, "message",
+					mcp_text(call->refusal, strlen(call->refusal)), "data",
+					call->refusal_data);
 		settle(task, FAILED);
 		return;
 	}

@@ -88,8 +88,8 @@ static void refuse_arguments(struct mcp_request *r, const char *why)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "%s", why);
 		return;
 	}
-	mcp_request_succeed(r, json_pack("{s:[{s:s, s:s}], s:b}", "content", "type", "text", "text",
-					 why, "isError", 1));
+	mcp_request_succeed(r, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
+					 mcp_text(why, strlen(why)), "isError", 1));
 }
 
 static void start(struct mcp_request *r, const struct mcp_tool *tool, json_t *arguments,

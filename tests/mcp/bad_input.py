@@ -224,6 +224,16 @@ def unknown_methods_are_not_found(server):
 
 
 @case
+def what_is_quoted_may_be_cut_within_a_character(server):
+    for length in range(4):
+        name = "a" * length + "\U0001f600" * 60
+        expect_error(server, modern(name), METHOD_NOT_FOUND)
+        expect_error(server, modern("tools/call", {"name": name}), INVALID_PARAMS)
+        meta = {**META, "io.modelcontextprotocol/protocolVersion": name}
+        expect_error(server, modern("tools/list", {"_meta": meta}), UNSUPPORTED_REVISION)
+
+
+@case
 def an_id_is_a_string_or_a_whole_number(server):
     for bad in (None, True, False, 1.5, [], {}, [1], {"a": 1}):
         line = json.dumps({**modern("tools/list"), "id": bad}).encode() + b"\n"
@@ -368,6 +378,10 @@ def each_argument_of_each_tool_has_one_type(server):
                     "name": tool["name"], "arguments": {**good, name: value}}))
         expect_refusal(server, modern("tools/call", {
             "name": tool["name"], "arguments": {**good, "no_such_argument": 1}}))
+        # Quoted in the answer up to a byte that may lie within a character.
+        for length in range(60, 65):
+            expect_refusal(server, modern("tools/call", {
+                "name": tool["name"], "arguments": {**good, "a" * length + "\U0001f600": 1}}))
 
 
 @case
