@@ -397,6 +397,27 @@ class Connections(Case):
             wire.send(b"\r\n" + b"".join(request(**fresh(ident=i)) for i in range(5)))
             self.assertEqual([wire.answer().json()["id"] for _ in range(5)], list(range(5)))
 
+    def test_who_asks_and_never_reads_does_not_fill_the_memory(self):
+        server = self.peer(token="secret")
+        many = request("GET") * 10000
+        with server.connect() as wire:
+            wire.sock.settimeout(1)
+            with self.assertRaises(OSError):
+                for _ in range(200):
+                    wire.sock.sendall(many)
+            with open(f"/proc/{server.process.pid}/status") as status:
+                kilobytes = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+            self.assertLess(kilobytes, 200000)  # sanitizers take some
+
+    def test_more_answers_than_wait_at_once_all_come(self):
+        with self.peer().connect() as wire:
+            count = 2000
+            sender = threading.Thread(target=wire.sock.sendall, args=(
+                b"".join(request(**fresh(ident=i)) for i in range(count)),))
+            sender.start()
+            self.assertEqual([wire.answer().json()["id"] for _ in range(count)], list(range(count)))
+            sender.join()
+
     def test_who_shuts_its_end_after_the_request_gets_the_answer(self):
         server = self.peer()
         for _ in range(20):
