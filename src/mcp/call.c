@@ -11,13 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CALLS_MAX 1024 /* under way or waiting for a worker */
+
 /* ---- from the loop to a worker ---- */
 
 struct mcp_call *mcp_call_new(struct mcp_request *r, enum mcp_call_kind kind)
 {
-	struct mcp_call *call = calloc(1, sizeof(*call));
 	struct sbx_error ignored;
+	struct mcp_call *call;
 
+	/* A cancelled one counts until a worker has put it away, or there would be any number. */
+	if (r->server->busy >= CALLS_MAX) {
+		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL,
+				 "%d calls are under way; try again later", CALLS_MAX);
+		return NULL;
+	}
+	call = calloc(1, sizeof(*call));
 	if (call == NULL || sbx_cancel_new(&call->cancel, &ignored) < 0) {
 		free(call);
 		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL, "no memory for one more call; try later");

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define CALLS_MAX 1024 /* under way or waiting for a worker */
-
 static size_t count_tools(const struct mcp_face *face)
 {
 	size_t n = 0;
@@ -125,11 +123,6 @@ void mcp_serve_tools_call(struct mcp_request *r)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL,
 				 "there is no tool '%.80s'; tools/list names those that there are",
 				 name ? name : "");
-		return;
-	}
-	if (r->server->busy >= CALLS_MAX) {
-		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL,
-				 "%d calls are under way; try again later", CALLS_MAX);
 		return;
 	}
 	choice = mcp_task_choose(r, tool);
