@@ -268,6 +268,8 @@ static void on_gone(void *arg)
 	stream->conn = NULL;
 	stream->started = false;
 	event_del(stream->timer);
+	if (stream->session != NULL)
+		stream->session->used_ns = sbx_now_ns();
 	if (stream->resumable)
 		return;
 	if (stream->session == NULL) {

@@ -874,6 +874,15 @@ class Expiry(Case):
                 self.assertLess(time.monotonic(), deadline)
             self.assertEqual(listening.post().status, 200)
 
+    def test_a_session_that_its_client_left_ends_with_its_calls(self):
+        server = self.peer(session_ms=300, stream_ms=50)
+        session = Session(server)
+        with session.call("wait", ms=60000) as wire:
+            self.assertEqual(server.says(), "begins")
+            self.assertEqual(wire.first.status, 200)
+        self.assertEqual(server.says(), "cancelled")
+        self.assertEqual(session.post().status, 404)
+
     def test_ended_streams_are_forgotten(self):
         server = self.peer(replay_ms=100)
         session = Session(server)
