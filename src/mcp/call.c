@@ -73,6 +73,7 @@ void mcp_call_free(struct mcp_call *call)
 	json_decref(call->state);
 	json_decref(call->kept);
 	json_decref(call->answer);
+	json_decref(call->unsent);
 	sbx_cancel_free(call->cancel);
 	pthread_cond_destroy(&call->answered);
 	pthread_mutex_destroy(&call->lock);
