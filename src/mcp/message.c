@@ -9,6 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#define VALUES_MAX 500000 /* of one message: {} is two bytes here and some 200 in memory */
+
+/* Commas and open brackets outside of strings; no JSON has more values, but for the first. */
+static bool has_too_many_values(const char *text, size_t len)
+{
+	bool in_string = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			n += c == ',' || c == '[' || c == '{';
+	}
+	return n > VALUES_MAX;
+}
+
 /*
  * jansson checks UTF-8, surrogates, depth (2,048) and trailing bytes. NUL characters are let
  * through, so that a request with one still has an id to answer; mcp_get_string() and the
@@ -17,8 +38,13 @@
 json_t *mcp_parse(const char *text, size_t len, char *ret_why, size_t size)
 {
 	json_error_t error;
-	json_t *value = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	json_t *value;
 
+	if (has_too_many_values(text, len)) {
+		snprintf(ret_why, size, "a message has more than %d values", VALUES_MAX);
+		return NULL;
+	}
+	value = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 	if (value == NULL)
 		snprintf(ret_why, size, "this is no JSON: %s (byte %d)", error.text, error.position);
 	return value;

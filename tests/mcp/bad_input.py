@@ -193,6 +193,15 @@ def a_million_keys_are_answered(server):
                  INVALID_PARAMS)
 
 
+@case
+def small_values_do_not_fill_the_memory(server):
+    for value in (b"{},", b"[],", b"1,", b'"",'):
+        expect_error(server, b"[" + value * (12_000_000 // len(value)) + b"1]\n", PARSE_ERROR)
+    with open(f"/proc/{server.process.pid}/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    assert peak < 700_000, f"{peak} KiB were needed"  # sanitizers take some
+
+
 # ---- not JSON-RPC ----
 
 @case
