@@ -151,6 +151,32 @@ static int ask_by_result(struct mcp_call *call, const char *key, const char *met
 /* ---- in the older era ---- */
 
 
+/* The worker goes on without an answer: there will be none. */
+static void give_up(struct mcp_call *call)
+{
+	pthread_mutex_lock(&call->lock);
+	call->has_answer = true;
+	pthread_cond_broadcast(&call->answered);
+	pthread_mutex_unlock(&call->lock);
+}
+
+void mcp_ask_give_up(struct mcp_session *session)
+{
+	struct mcp_request *r;
+
+	session->deaf = true;
+	TAILQ_FOREACH(r, &session->requests, link)
+		if (r->call != NULL)
+			give_up(r->call);
+	mcp_tasks_give_up(session, give_up);
+}
+
+/* Whose connection broke before it could know the number of its stream does not come back. */
+static bool can_ask(const struct mcp_call *call)
+{
+	return !call->session->deaf && (call->request == NULL || call->request->stream != NULL);
+}
+
 /* On the loop: give the question its number and send it; without a client it stays unanswered. */
 static void send_question(void *call_, void *message_)
 {
@@ -163,6 +189,11 @@ static void send_question(void *call_, void *message_)
 		mcp_call_stop(call);
 		return;
 	}
+	if (!can_ask(call)) {
+		json_decref(message);
+		give_up(call);
+		return;
+	}
 	pthread_mutex_lock(&call->lock);
 	call->question = ++call->session->next_question;
 	pthread_mutex_unlock(&call->lock);
@@ -171,8 +202,10 @@ static void send_question(void *call_, void *message_)
 	mcp_task_asks(call->task, true);
 	if (call->request != NULL)
 		mcp_request_say(call->request, message);
-	else
+	else if (call->session->unsolicited != NULL)
 		mcp_session_say(call->session, message);
+	else
+		mcp_task_say(call->task, message);
 }
 
 static bool wait_for_answer(struct mcp_call *call, json_t **ret)
@@ -210,7 +243,22 @@ static int ask_by_request(struct mcp_call *call, const char *method, json_t *par
 	}
 	*ret = json_incref(json_object_get(response, "result"));
 	json_decref(response);
-	return MCP_DONE;
+	if (*ret != NULL)
+		return MCP_DONE;
+	snprintf(err->msg, sizeof(err->msg), "the client refused '%s' without a word", method);
+	err->code = SBX_E_DENIED;
+	return -(int)err->code;
+}
+
+/* The worker of the call sets the number back when it has the answer. */
+bool mcp_call_asks(struct mcp_call *call, unsigned int number)
+{
+	bool asks;
+
+	pthread_mutex_lock(&call->lock);
+	asks = call->question == number && !call->has_answer;
+	pthread_mutex_unlock(&call->lock);
+	return asks;
 }
 
 /* The call of this session that waits for the answer with this number. */
@@ -219,7 +267,7 @@ static struct mcp_call *find_asker(struct mcp_session *session, unsigned int num
 	struct mcp_request *r;
 
 	TAILQ_FOREACH(r, &session->requests, link)
-		if (r->call != NULL && r->call->question == number)
+		if (r->call != NULL && mcp_call_asks(r->call, number))
 			return r->call;
 	return mcp_task_find_asker(session, number);
 }

@@ -11,13 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CALLS_MAX 1024 /* under way or waiting for a worker */
+
 /* ---- from the loop to a worker ---- */
 
 struct mcp_call *mcp_call_new(struct mcp_request *r, enum mcp_call_kind kind)
 {
-	struct mcp_call *call = calloc(1, sizeof(*call));
 	struct sbx_error ignored;
+	struct mcp_call *call;
 
+	/* A cancelled one counts until a worker has put it away, or there would be any number. */
+	if (r->server->busy >= CALLS_MAX) {
+		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL,
+				 "%d calls are under way; try again later", CALLS_MAX);
+		return NULL;
+	}
+	call = calloc(1, sizeof(*call));
 	if (call == NULL || sbx_cancel_new(&call->cancel, &ignored) < 0) {
 		free(call);
 		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL, "no memory for one more call; try later");
@@ -64,6 +73,7 @@ void mcp_call_free(struct mcp_call *call)
 	json_decref(call->state);
 	json_decref(call->kept);
 	json_decref(call->answer);
+	json_decref(call->unsent);
 	sbx_cancel_free(call->cancel);
 	pthread_cond_destroy(&call->answered);
 	pthread_mutex_destroy(&call->lock);
@@ -122,36 +132,6 @@ bool mcp_call_is_cancelled(const struct mcp_call *call)
 
 /* ---- content ---- */
 
-/* Text of any origin as a JSON string: what is no UTF-8 becomes U+FFFD. */
-static json_t *make_text(const char *text, size_t len)
-{
-	json_t *value = json_stringn(text, len);
-	char *clean, *to;
-
-	if (value != NULL)
-		return value;
-	clean = to = malloc(len * 3 + 1);
-	for (size_t i = 0; clean != NULL && i < len;) {
-		size_t n = 1;
-
-		while (n < 4 && i + n < len && ((unsigned char)text[i + n] & 0xc0) == 0x80)
-			n++;
-		value = json_stringn(text + i, n);
-		if (value == NULL) {
-			memcpy(to, "\xef\xbf\xbd", 3);
-			to += 3;
-		} else {
-			memcpy(to, text + i, n);
-			to += n;
-		}
-		json_decref(value);
-		i += n;
-	}
-	value = clean ? json_stringn(clean, (size_t)(to - clean)) : NULL;
-	free(clean);
-	return value ? value : json_string("");
-}
-
 static json_t *make_base64(const void *data, size_t len)
 {
 	auto_free char *text = len <= INT_MAX / 2 ? malloc(len / 3 * 4 + 5) : NULL;
@@ -169,7 +149,7 @@ void mcp_call_add_item(struct mcp_call *call, json_t *item)
 
 void mcp_call_add_text(struct mcp_call *call, const char *text, size_t len)
 {
-	mcp_call_add_item(call, json_pack("{s:s, s:o}", "type", "text", "text", make_text(text, len)));
+	mcp_call_add_item(call, json_pack("{s:s, s:o}", "type", "text", "text", mcp_text(text, len)));
 }
 
 void mcp_call_add_image(struct mcp_call *call, const char *mime_type, const void *data, size_t len)
@@ -185,7 +165,7 @@ void mcp_call_add_contents(struct mcp_call *call, const char *uri, const char *m
 
 	mcp_call_add_item(call, json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", mime_type,
 					  text ? "text" : "blob",
-					  text ? make_text(data, len) : make_base64(data, len)));
+					  text ? mcp_text(data, len) : make_base64(data, len)));
 }
 
 void mcp_call_add_message(struct mcp_call *call, const char *role, json_t *content)
@@ -246,7 +226,7 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 	if (total > 0)
 		json_object_set_new(params, "total", json_real(total));
 	if (message != NULL)
-		json_object_set_new(params, "message", make_text(message, strlen(message)));
+		json_object_set_new(params, "message", mcp_text(message, strlen(message)));
 	mcp_post(call->server->posts, say, call, mcp_notification("notifications/progress", params));
 }
 

@@ -96,6 +96,7 @@ struct mcp_session {
 	int log_rank;			     /* logging/setLevel, or the default */
 	json_t *subscriptions;		     /* URIs of resources/subscribe, as keys */
 	struct mcp_stream *unsolicited;
+	bool deaf;			     /* nothing comes in any more */
 	struct mcp_requests requests;
 	size_t open;			     /* of them */
 	unsigned int next_question;	     /* number of the next request of ours */
@@ -230,6 +231,7 @@ struct mcp_call {
 	json_t *answer;		/* to the question that waits, in the older era */
 	bool has_answer;
 	unsigned int question;	/* its number; 0: none */
+	json_t *unsent;		/* the loop's: a question of a task that nobody could hear yet */
 };
 
 /* Run the row of the call on a worker; mcp_call_finished() is called on the loop after it. */
@@ -265,6 +267,9 @@ void mcp_ask_take_answers(json_t *answers, const json_t *questions, const json_t
 
 /* The client answered a question of ours (a response came in). */
 void mcp_ask_answered(struct mcp_session *session, const json_t *response);
+
+/* Whether the call waits for the answer with this number. */
+bool mcp_call_asks(struct mcp_call *call, unsigned int number);
 
 /* ---- seals (seal.c) ---- */
 
@@ -308,6 +313,11 @@ void mcp_tasks_forget_session(struct mcp_tasks *tasks, const struct mcp_session 
 
 /* The call of a task of this session that waits for the answer with this number, or NULL. */
 struct mcp_call *mcp_task_find_asker(const struct mcp_session *session, unsigned int number);
+
+/* Older era: what the call of the task asks, to whom waits for its result; takes the reference. */
+void mcp_task_say(struct mcp_task *task, json_t *message);
+
+void mcp_tasks_give_up(const struct mcp_session *session, void (*give_up)(struct mcp_call *call));
 
 /* Older era: the call of the task, if it is one, waits for an answer, or has it. */
 void mcp_task_asks(struct mcp_task *task, bool asks);
@@ -354,6 +364,9 @@ void mcp_post(struct mcp_posts *posts, mcp_post_fn *function, void *a, void *b);
 
 json_t *mcp_notification(const char *method, json_t *params); /* takes params */
 json_t *mcp_response(const json_t *id, json_t *result);	      /* takes result */
+
+/* Text of any origin as a JSON string: what is no UTF-8 becomes U+FFFD. */
+json_t *mcp_text(const char *text, size_t len);
 
 /* params._meta.key, or NULL. */
 json_t *mcp_meta(const json_t *params, const char *key);

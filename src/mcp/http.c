@@ -156,7 +156,7 @@ static void on_reap(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	http_stream_reap(server);
 	http_session_reap(server);
-	http_stream_expire(server); /* what was kept just now may be too much */
+	http_stream_expire(server);
 }
 
 /* ---- the beginning ---- */

@@ -14,6 +14,7 @@
 
 #define FIELDS_MAX    (8u << 10)
 #define PIPELINE_MAX  (32u << 10) /* what may wait behind a request that is under way */
+#define ANSWERS_MAX   (256u << 10) /* that wait to be read when the next request is begun */
 #define BACKLOG_MAX   (8u << 20)  /* what a client has not read yet when more is to be said */
 #define REFUSABLE_MAX 64u	  /* connections above the maximum that are told so */
 
@@ -315,6 +316,11 @@ static bool step_head(struct http_conn *conn)
 	size_t end;
 	int status;
 
+	/* Who asks and never reads must not fill our memory with answers. */
+	if (waiting_output(conn) > ANSWERS_MAX) {
+		bufferevent_disable(conn->bev, EV_READ);
+		return false;
+	}
 	if (conn->scanned == 0)
 		skip_empty_lines(bufferevent_get_input(conn->bev));
 	if (waiting_input(conn) == 0)
@@ -395,9 +401,13 @@ static void on_written(struct bufferevent *bev, void *arg)
 {
 	struct http_conn *conn = arg;
 
-	(void)bev;
-	if (conn->state == HTTP_LEAVING)
+	if (conn->state == HTTP_LEAVING) {
 		shut(conn);
+		return;
+	}
+	/* step_head() may have waited for this. */
+	bufferevent_enable(bev, EV_READ);
+	on_read(bev, conn);
 }
 
 /* Who has sent all requests and shut its end still reads the answers that wait to go out. */

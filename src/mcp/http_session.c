@@ -25,6 +25,18 @@ static bool is_idle(const struct http_session *session)
 	return session->live_count == 0 && (unsolicited == NULL || unsolicited->conn == NULL);
 }
 
+/* A call that asks a client which went away would run, and keep its worker, for ever. */
+static bool is_left(const struct http_session *session)
+{
+	const struct http_stream *stream;
+
+	TAILQ_FOREACH(stream, &session->streams, link) {
+		if (stream->conn != NULL)
+			return false;
+	}
+	return true;
+}
+
 /* Clients that end without a goodbye must not keep new ones out. */
 static bool make_room(struct http_server *server)
 {
@@ -125,9 +137,7 @@ void http_session_expire(struct http_server *server)
 
 	for (; session != NULL; session = before) {
 		before = TAILQ_PREV(session, http_session_list, link);
-		if (now - session->used_ns < limit)
-			return; /* the ones before it were used later */
-		if (is_idle(session))
+		if (now - session->used_ns >= limit && is_left(session))
 			http_session_free(session);
 	}
 }

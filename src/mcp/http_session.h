@@ -36,5 +36,5 @@ void http_session_bury(struct http_session *session);
 
 void http_session_reap(struct http_server *server);
 
-/* Free those that nobody has used for too long. */
+/* Free those to which nobody has been connected for too long. */
 void http_session_expire(struct http_server *server);

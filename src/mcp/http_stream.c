@@ -223,6 +223,9 @@ static void keep_ended(struct http_stream *stream)
 	stream->ended_ns = sbx_now_ns();
 	TAILQ_INSERT_TAIL(&server->ended, stream, ended_link);
 	server->replay_bytes += stream->events.bytes;
+	/* What is kept now may be too much. */
+	if (server->replay_bytes > HTTP_REPLAY_MAX)
+		event_active(server->reaper, 0, 0);
 }
 
 /* `initialize` that failed leaves no session behind. */
@@ -268,6 +271,8 @@ static void on_gone(void *arg)
 	stream->conn = NULL;
 	stream->started = false;
 	event_del(stream->timer);
+	if (stream->session != NULL)
+		stream->session->used_ns = sbx_now_ns();
 	if (stream->resumable)
 		return;
 	if (stream->session == NULL) {

@@ -26,13 +26,15 @@ static bool offers(const struct mcp_face *face, const char *filter)
 	return face->resources != NULL;
 }
 
+#define NAMES_MAX 1000 /* of one list: each is looked at for each notification */
+
 static json_t *strings_of(const json_t *list)
 {
 	json_t *strings = json_array(), *item;
 	size_t i;
 
 	json_array_foreach((json_t *)list, i, item)
-		if (json_is_string(item))
+		if (json_is_string(item) && json_array_size(strings) < NAMES_MAX)
 			json_array_append(strings, item);
 	return strings;
 }

@@ -20,23 +20,17 @@ struct mcp_posts {
 	struct event *wake;
 };
 
-static struct post *next(struct mcp_posts *posts)
+/* Those that are there now: who posts faster than we run must not keep the loop from the rest. */
+static void run_all(struct mcp_posts *posts)
 {
+	STAILQ_HEAD(, post) now = STAILQ_HEAD_INITIALIZER(now);
 	struct post *post;
 
 	pthread_mutex_lock(&posts->lock);
-	post = STAILQ_FIRST(&posts->queue);
-	if (post != NULL)
-		STAILQ_REMOVE_HEAD(&posts->queue, link);
+	STAILQ_CONCAT(&now, &posts->queue);
 	pthread_mutex_unlock(&posts->lock);
-	return post;
-}
-
-static void run_all(struct mcp_posts *posts)
-{
-	struct post *post;
-
-	while ((post = next(posts)) != NULL) {
+	while ((post = STAILQ_FIRST(&now)) != NULL) {
+		STAILQ_REMOVE_HEAD(&now, link);
 		post->function(post->a, post->b);
 		free(post);
 	}
@@ -73,7 +67,8 @@ void mcp_posts_free(struct mcp_posts *posts)
 	if (posts == NULL)
 		return;
 	/* What workers have left behind belongs to these. */
-	run_all(posts);
+	while (!STAILQ_EMPTY(&posts->queue))
+		run_all(posts);
 	if (posts->wake != NULL)
 		event_free(posts->wake);
 	if (posts->eventfd >= 0)

@@ -58,8 +58,13 @@ static void complete_result(const struct mcp_request *r, json_t *result)
 	}
 }
 
+/* NULL, when a result could not be made, must not leave the client without an answer. */
 void mcp_request_succeed(struct mcp_request *r, json_t *result)
 {
+	if (result == NULL) {
+		mcp_request_fail(r, MCP_INTERNAL_ERROR, 200, NULL, "the result could not be written");
+		return;
+	}
 	if (r->revision->modern)
 		complete_result(r, result);
 	finish(r, mcp_response(r->id, result), 200);

@@ -106,6 +106,8 @@ json_t *mcp_tool_schema(const struct mcp_tool *tool)
 
 /* ---- arguments ---- */
 
+#define WHOLE_REAL_MAX 9007199254740992.0 /* 2^53: beyond it a real is no exact whole number */
+
 /* Where the sentence goes that says what is wrong. */
 struct complaint {
 	const char *argument;
@@ -158,6 +160,8 @@ static bool check_number(const struct mcp_argument *a, const json_t *value,
 
 	if (!json_is_number(value) || (whole && number != floor(number)))
 		return complain(c, "must be %s", whole ? "a whole number" : "a number");
+	if (whole && json_is_real(value) && fabs(number) > WHOLE_REAL_MAX)
+		return complain(c, "is too large a number");
 	if (has_range(a) && (number < a->min || number > a->max))
 		return complain(c, "must be between %g and %g, and is %g", a->min, a->max, number);
 	return true;
@@ -234,6 +238,15 @@ static bool check_names(const struct mcp_tool *tool, json_t *given, char *ret_wh
 	return true;
 }
 
+/* 30.0 and 3e1 are whole numbers in JSON; who reads the argument gets them as such. */
+static void set_argument(json_t *ret, const struct mcp_argument *a, json_t *value)
+{
+	if (a->type == MCP_INTEGER && json_is_real(value))
+		json_object_set_new(ret, a->name, json_integer((json_int_t)json_real_value(value)));
+	else
+		json_object_set(ret, a->name, value);
+}
+
 /* The value given or its default, in ret when there is either. */
 static bool take_argument(const struct mcp_argument *a, const json_t *given, json_t *ret,
 			  char *ret_why, size_t size)
@@ -246,7 +259,7 @@ static bool take_argument(const struct mcp_argument *a, const json_t *given, jso
 	if (value != NULL) {
 		if (!check_value(a, value, &c))
 			return false;
-		json_object_set(ret, a->name, value);
+		set_argument(ret, a, value);
 	} else if (a->fallback != NULL) {
 		json_object_set_new(ret, a->name, json_loads(a->fallback, JSON_DECODE_ANY, NULL));
 	}

@@ -240,6 +240,7 @@ static void end_input(struct stdio *s)
 	if (s->in.len > 0 && !s->skipping)
 		take_line(s, s->in.data, s->in.len);
 	mcp_server_end_listens(s->server);
+	mcp_ask_give_up(s->session);
 	stop_when_done(s);
 }
 

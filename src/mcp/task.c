@@ -241,8 +241,9 @@ static void settle(struct mcp_task *task, enum status status)
 static void keep_outcome(struct mcp_task *task, struct mcp_call *call)
 {
 	if (call->refusal != NULL) {
-		task->error = json_pack("{s:i, s:s, s:O*}", "code", call->refusal_code, "message",
-					call->refusal, "data", call->refusal_data);
+		task->error = json_pack("{s:i, s:o, s:O*}", "code", call->refusal_code, "message",
+					mcp_text(call->refusal, strlen(call->refusal)), "data",
+					call->refusal_data);
 		settle(task, FAILED);
 		return;
 	}
@@ -405,9 +406,32 @@ struct mcp_call *mcp_task_find_asker(const struct mcp_session *session, unsigned
 	struct mcp_task *task;
 
 	TAILQ_FOREACH(task, &session->server->tasks->list, link)
-		if (task->session == session && task->call != NULL && task->call->question == number)
+		if (task->session == session && task->call != NULL && mcp_call_asks(task->call, number))
 			return task->call;
 	return NULL;
+}
+
+void mcp_tasks_give_up(const struct mcp_session *session, void (*give_up)(struct mcp_call *call))
+{
+	struct mcp_task *task;
+
+	TAILQ_FOREACH(task, &session->server->tasks->list, link)
+		if (task->session == session && task->call != NULL)
+			give_up(task->call);
+}
+
+/* To a request that waits for the result; without one the next such request hears it. */
+void mcp_task_say(struct mcp_task *task, json_t *message)
+{
+	struct mcp_request *r;
+
+	TAILQ_FOREACH(r, &task->session->requests, link)
+		if (r->waits_for == task && r->stream != NULL) {
+			mcp_request_say(r, message);
+			return;
+		}
+	json_decref(task->call->unsent);
+	task->call->unsent = message;
 }
 
 void mcp_task_asks(struct mcp_task *task, bool asks)
@@ -495,10 +519,15 @@ void mcp_serve_tasks_result(struct mcp_request *r)
 
 	if (task == NULL)
 		return;
-	if (task->status == WORKING || task->status == INPUT_REQUIRED)
-		r->waits_for = task;
-	else
+	if (task->status != WORKING && task->status != INPUT_REQUIRED) {
 		answer_waiting(r, task);
+		return;
+	}
+	r->waits_for = task;
+	if (task->call != NULL && task->call->unsent != NULL) {
+		mcp_request_say(r, task->call->unsent);
+		task->call->unsent = NULL;
+	}
 }
 
 void mcp_serve_tasks_list(struct mcp_request *r)

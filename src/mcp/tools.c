@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define CALLS_MAX 1024 /* under way or waiting for a worker */
-
 static json_t *annotations(const struct mcp_tool *tool)
 {
 	return json_pack("{s:s*, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint",
@@ -75,8 +73,8 @@ static void refuse_arguments(struct mcp_request *r, const char *why)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "%s", why);
 		return;
 	}
-	mcp_request_succeed(r, json_pack("{s:[{s:s, s:s}], s:b}", "content", "type", "text", "text",
-					 why, "isError", 1));
+	mcp_request_succeed(r, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
+					 mcp_text(why, strlen(why)), "isError", 1));
 }
 
 static void start(struct mcp_request *r, const struct mcp_tool *tool, json_t *arguments,
@@ -112,11 +110,6 @@ void mcp_serve_tools_call(struct mcp_request *r)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL,
 				 "there is no tool '%.80s'; tools/list names those that there are",
 				 name ? name : "");
-		return;
-	}
-	if (r->server->busy >= CALLS_MAX) {
-		mcp_request_fail(r, MCP_INTERNAL_ERROR, 503, NULL,
-				 "%d calls are under way; try again later", CALLS_MAX);
 		return;
 	}
 	choice = mcp_task_choose(r, tool);

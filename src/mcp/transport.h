@@ -44,6 +44,9 @@ enum mcp_session_kind {
 struct mcp_session *mcp_session_new(struct mcp_server *server, enum mcp_session_kind kind);
 void mcp_session_set_unsolicited(struct mcp_session *session, struct mcp_stream *unsolicited);
 
+/* Nothing more comes in: what waits for an answer of the client goes on without, now and later. */
+void mcp_ask_give_up(struct mcp_session *session);
+
 /* Cancels all that is under way; no stream of it is touched any more. */
 void mcp_session_free(struct mcp_session *session);
 

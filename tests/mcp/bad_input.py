@@ -193,6 +193,15 @@ def a_million_keys_are_answered(server):
                  INVALID_PARAMS)
 
 
+@case
+def small_values_do_not_fill_the_memory(server):
+    for value in (b"{},", b"[],", b"1,", b'"",'):
+        expect_error(server, b"[" + value * (12_000_000 // len(value)) + b"1]\n", PARSE_ERROR)
+    with open(f"/proc/{server.process.pid}/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+    assert peak < 700_000, f"{peak} KiB were needed"  # sanitizers take some
+
+
 # ---- not JSON-RPC ----
 
 @case
@@ -221,6 +230,16 @@ def unknown_methods_are_not_found(server):
     for method in ("", "nope", "tools", "tools/", "tools/list/", "TOOLS/LIST", "rpc.discover",
                    "../tools/list", "x" * 100_000, "tools/list\n", "\u0000", "\U0001f600"):
         expect_error(server, modern(method), METHOD_NOT_FOUND, INVALID_REQUEST)
+
+
+@case
+def what_is_quoted_may_be_cut_within_a_character(server):
+    for length in range(4):
+        name = "a" * length + "\U0001f600" * 60
+        expect_error(server, modern(name), METHOD_NOT_FOUND)
+        expect_error(server, modern("tools/call", {"name": name}), INVALID_PARAMS)
+        meta = {**META, "io.modelcontextprotocol/protocolVersion": name}
+        expect_error(server, modern("tools/list", {"_meta": meta}), UNSUPPORTED_REVISION)
 
 
 @case
@@ -368,6 +387,10 @@ def each_argument_of_each_tool_has_one_type(server):
                     "name": tool["name"], "arguments": {**good, name: value}}))
         expect_refusal(server, modern("tools/call", {
             "name": tool["name"], "arguments": {**good, "no_such_argument": 1}}))
+        # Quoted in the answer up to a byte that may lie within a character.
+        for length in range(60, 65):
+            expect_refusal(server, modern("tools/call", {
+                "name": tool["name"], "arguments": {**good, "a" * length + "\U0001f600": 1}}))
 
 
 @case

@@ -397,6 +397,27 @@ class Connections(Case):
             wire.send(b"\r\n" + b"".join(request(**fresh(ident=i)) for i in range(5)))
             self.assertEqual([wire.answer().json()["id"] for _ in range(5)], list(range(5)))
 
+    def test_who_asks_and_never_reads_does_not_fill_the_memory(self):
+        server = self.peer(token="secret")
+        many = request("GET") * 10000
+        with server.connect() as wire:
+            wire.sock.settimeout(1)
+            with self.assertRaises(OSError):
+                for _ in range(200):
+                    wire.sock.sendall(many)
+            with open(f"/proc/{server.process.pid}/status") as status:
+                kilobytes = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+            self.assertLess(kilobytes, 200000)  # sanitizers take some
+
+    def test_more_answers_than_wait_at_once_all_come(self):
+        with self.peer().connect() as wire:
+            count = 2000
+            sender = threading.Thread(target=wire.sock.sendall, args=(
+                b"".join(request(**fresh(ident=i)) for i in range(count)),))
+            sender.start()
+            self.assertEqual([wire.answer().json()["id"] for _ in range(count)], list(range(count)))
+            sender.join()
+
     def test_who_shuts_its_end_after_the_request_gets_the_answer(self):
         server = self.peer()
         for _ in range(20):
@@ -852,6 +873,15 @@ class Expiry(Case):
                 time.sleep(0.6)
                 self.assertLess(time.monotonic(), deadline)
             self.assertEqual(listening.post().status, 200)
+
+    def test_a_session_that_its_client_left_ends_with_its_calls(self):
+        server = self.peer(session_ms=300, stream_ms=50)
+        session = Session(server)
+        with session.call("wait", ms=60000) as wire:
+            self.assertEqual(server.says(), "begins")
+            self.assertEqual(wire.first.status, 200)
+        self.assertEqual(server.says(), "cancelled")
+        self.assertEqual(session.post().status, 404)
 
     def test_ended_streams_are_forgotten(self):
         server = self.peer(replay_ms=100)

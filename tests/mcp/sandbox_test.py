@@ -209,6 +209,8 @@ class Code(Case):
         run = self.good(self.server.run("while True: pass", timeout=1))
         self.assertEqual(run["reason"], "timeout")
         self.assertRegex(run["message"], r"time limit .* after [1-9][0-9]*\.[0-9] seconds")
+        run = self.good(self.server.run("while True: pass", timeout=1.0))
+        self.assertRegex(run["message"], r"time limit .* after [1-9][0-9]*\.[0-9] seconds")
         run = self.good(self.server.run("x = bytearray(10**9)", memory_mb=64))
         self.assertIn(run["reason"], ("memory", "exited"))
         self.assertFalse(run["success"])
