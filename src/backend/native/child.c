@@ -253,6 +253,30 @@ static void child_raise_fds(struct child *c)
 	}
 }
 
+/*
+ * All else that we have is a copy of the parent's: also its ends of the streams of sandboxes that
+ * other threads are making. Their children would wait for ever for the end of a parent that is
+ * gone, while we hold it open, and we for theirs.
+ */
+static void child_close_others(const struct child *c)
+{
+	unsigned int own[] = {(unsigned int)c->orders.stream_fd, (unsigned int)c->orders.handover_fd,
+			      (unsigned int)c->orders.status_fd};
+	unsigned int from = 0;
+
+	for (size_t left = sizeof(own) / sizeof(own[0]); left > 0; left--) {
+		unsigned int next = ~0u;
+
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+			if (own[i] >= from && own[i] < next)
+				next = own[i];
+		if (next > from)
+			syscall(SYS_close_range, from, next - 1, 0);
+		from = next + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
 static void child_make_network(const struct child *c)
 {
 	int r;
@@ -333,6 +357,7 @@ _Noreturn void child_main(const struct child_orders *orders)
 	child_unblock_signals();
 	umask(022);
 	child_raise_fds(&c);
+	child_close_others(&c);
 	child_make_network(&c);
 	child_take_build(&c);
 	child_build(&c);

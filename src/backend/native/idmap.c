@@ -11,19 +11,27 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* A process that does nothing but have a new user namespace; ends with us. */
+/*
+ * A process that does nothing but have a new user namespace; ends with us. It keeps none of our
+ * descriptors, whose ends others may wait for.
+ */
 static pid_t start_holder(void)
 {
+	pid_t parent = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_NEWUSER | SIGCHLD), NULL, NULL,
 				   NULL, NULL);
 
 	if (pid == 0) {
-		for (;;)
+		syscall(SYS_close_range, 0, ~0u, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
 			pause();
+		_exit(0);
 	}
 	return pid;
 }
