@@ -136,8 +136,6 @@ struct mcp_method {
 
 const struct mcp_method *mcp_method_find(const char *name, bool modern);
 
-/* The capabilities that this face has, as this request's revision says it. */
-json_t *mcp_capabilities(const struct mcp_request *r);
 json_t *mcp_server_info(const struct mcp_face *face, const struct mcp_revision *revision);
 
 void mcp_serve_initialize(struct mcp_request *r);
@@ -176,10 +174,6 @@ json_t *mcp_tool_schema(const struct mcp_tool *tool);
  */
 json_t *mcp_tool_arguments(const struct mcp_tool *tool, const json_t *given, char *ret_why,
 			   size_t size);
-
-const struct mcp_resource *mcp_resource_find(const struct mcp_face *face, const char *uri,
-					     char **ret_variable);
-bool mcp_resource_is_template(const struct mcp_resource *resource);
 
 /* ---- calls (call.c): what runs a row on a worker ---- */
 
@@ -244,8 +238,6 @@ void mcp_call_stop(struct mcp_call *call);
 
 /* What came of it as a result, or NULL: it refused. On the loop, once. */
 json_t *mcp_call_result(struct mcp_call *call);
-json_t *mcp_call_refusal(struct mcp_call *call, int *ret_code, int *ret_status,
-			 const char **ret_message);
 
 void mcp_call_run(struct mcp_call *call);	/* on a worker */
 void mcp_call_finished(struct mcp_call *call);	/* on the loop */
@@ -321,9 +313,6 @@ void mcp_tasks_give_up(const struct mcp_session *session, void (*give_up)(struct
 
 /* Older era: the call of the task, if it is one, waits for an answer, or has it. */
 void mcp_task_asks(struct mcp_task *task, bool asks);
-
-/* A request that waits for a task's result is gone. */
-void mcp_task_unwait(struct mcp_request *r);
 
 /* ---- batches (batch.c) ---- */
 

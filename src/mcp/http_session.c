@@ -5,18 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-
-static bool make_id(char ret[HTTP_SESSION_ID_LEN + 1])
-{
-	unsigned char bytes[HTTP_SESSION_ID_LEN / 2];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return false;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-	return true;
-}
 
 static bool is_idle(const struct http_session *session)
 {
@@ -60,7 +48,7 @@ struct http_session *http_session_new(struct http_server *server)
 	if (session == NULL)
 		return NULL;
 	session->mcp = mcp_session_new(server->mcp, MCP_SESSION_LEGACY);
-	if (session->mcp == NULL || !make_id(session->id)) {
+	if (session->mcp == NULL || !mcp_make_id(session->id)) {
 		if (session->mcp != NULL)
 			mcp_session_free(session->mcp);
 		free(session);

@@ -7,12 +7,10 @@
 
 #include "mcp/http_stream.h"
 
-#define HTTP_SESSION_ID_LEN 32 /* 128 random bits in hex */
-
 struct http_session {
 	struct http_server *server;
 	struct mcp_session *mcp;
-	char id[HTTP_SESSION_ID_LEN + 1];
+	char id[MCP_ID_SIZE];
 	uint64_t used_ns;
 	unsigned int last_stream; /* number of the newest */
 	unsigned int live_count;  /* streams that have not ended, but for the unsolicited one */

@@ -76,7 +76,8 @@ static bool has_tasks(const struct mcp_face *face)
 	return false;
 }
 
-json_t *mcp_capabilities(const struct mcp_request *r)
+/* The capabilities that the face has, as the request's revision says it. */
+static json_t *capabilities(const struct mcp_request *r)
 {
 	const struct mcp_face *face = r->server->face;
 	json_t *caps = json_pack("{s:{}}", "logging");
@@ -123,7 +124,7 @@ void mcp_serve_initialize(struct mcp_request *r)
 	s->client_caps = json_is_object(caps) ? json_incref(caps) : json_object();
 	r->revision = s->revision;
 	result = json_pack("{s:s, s:o, s:o, s:s*}", "protocolVersion", s->revision->name,
-			   "capabilities", mcp_capabilities(r), "serverInfo",
+			   "capabilities", capabilities(r), "serverInfo",
 			   mcp_server_info(r->server->face, s->revision), "instructions",
 			   r->server->face->instructions);
 	mcp_request_succeed(r, result);
@@ -157,6 +158,6 @@ void mcp_serve_set_level(struct mcp_request *r)
 void mcp_serve_discover(struct mcp_request *r)
 {
 	mcp_request_succeed(r, json_pack("{s:o, s:o, s:s*}", "supportedVersions",
-					 mcp_revision_names(true), "capabilities", mcp_capabilities(r),
+					 mcp_revision_names(true), "capabilities", capabilities(r),
 					 "instructions", r->server->face->instructions));
 }

@@ -17,8 +17,6 @@
 
 static void free_request(struct mcp_request *r)
 {
-	if (r->waits_for != NULL)
-		mcp_task_unwait(r);
 	TAILQ_REMOVE(&r->session->requests, r, link);
 	r->session->open--;
 	json_decref(r->id);

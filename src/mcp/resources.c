@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool mcp_resource_is_template(const struct mcp_resource *resource)
+static bool is_template(const struct mcp_resource *resource)
 {
 	return strchr(resource->uri, '{') != NULL;
 }
@@ -29,17 +29,18 @@ static char *match_template(const char *template, const char *uri)
 	return strndup(uri + before, len - before - after);
 }
 
-const struct mcp_resource *mcp_resource_find(const struct mcp_face *face, const char *uri,
-					     char **ret_variable)
+/* *ret_variable is the caller's. */
+static const struct mcp_resource *find_resource(const struct mcp_face *face, const char *uri,
+						char **ret_variable)
 {
 	const struct mcp_resource *resource;
 
 	*ret_variable = NULL;
 	for (resource = face->resources; resource && resource->uri; resource++)
-		if (!mcp_resource_is_template(resource) && strcmp(resource->uri, uri) == 0)
+		if (!is_template(resource) && strcmp(resource->uri, uri) == 0)
 			return resource;
 	for (resource = face->resources; resource && resource->uri; resource++) {
-		if (!mcp_resource_is_template(resource))
+		if (!is_template(resource))
 			continue;
 		*ret_variable = match_template(resource->uri, uri);
 		if (*ret_variable != NULL)
@@ -52,7 +53,7 @@ const struct mcp_resource *mcp_resource_find(const struct mcp_face *face, const 
 
 static json_t *describe(const struct mcp_resource *resource, const struct mcp_revision *revision)
 {
-	const char *key = mcp_resource_is_template(resource) ? "uriTemplate" : "uri";
+	const char *key = is_template(resource) ? "uriTemplate" : "uri";
 	json_t *item = json_pack("{s:s, s:s, s:s*, s:s*}", key, resource->uri, "name", resource->name,
 				 "description", resource->description, "mimeType",
 				 resource->mime_type);
@@ -69,7 +70,7 @@ static json_t *describe_all(const struct mcp_request *r, bool templates)
 	json_t *list = json_array();
 
 	for (; resource != NULL && resource->uri != NULL; resource++)
-		if (mcp_resource_is_template(resource) == templates)
+		if (is_template(resource) == templates)
 			json_array_append_new(list, describe(resource, r->revision));
 	return list;
 }
@@ -103,7 +104,7 @@ void mcp_serve_resources_read(struct mcp_request *r)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "resources/read needs a uri");
 		return;
 	}
-	resource = mcp_resource_find(r->server->face, uri, &variable);
+	resource = find_resource(r->server->face, uri, &variable);
 	if (resource == NULL) {
 		mcp_refuse_resource(r, uri);
 		return;
@@ -127,7 +128,7 @@ static const char *subscribed_uri(struct mcp_request *r)
 
 	if (uri == NULL)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "'%s' needs a uri", r->method->name);
-	else if (mcp_resource_find(r->server->face, uri, &variable) == NULL)
+	else if (find_resource(r->server->face, uri, &variable) == NULL)
 		mcp_refuse_resource(r, uri);
 	else
 		return uri;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #define TASKS_MAX     1024
@@ -33,7 +32,7 @@ static const char *const status_names[] = {
 
 struct mcp_task {
 	struct mcp_tasks *tasks;
-	char id[33];
+	char id[MCP_ID_SIZE];
 	bool modern;
 	struct mcp_session *session; /* older era: whose it is */
 	enum status status;
@@ -266,24 +265,13 @@ void mcp_task_turn(struct mcp_call *call)
 	mcp_call_free(call);
 }
 
-static bool make_id(char ret[33])
-{
-	unsigned char bytes[16];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return false;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-	return true;
-}
-
 static struct mcp_task *new_task(struct mcp_request *r)
 {
 	const json_t *ttl = json_object_get(json_object_get(r->params, "task"), "ttl");
 	struct mcp_tasks *tasks = r->server->tasks;
 	struct mcp_task *task = make_room(tasks) ? calloc(1, sizeof(*task)) : NULL;
 
-	if (task == NULL || !make_id(task->id)) {
+	if (task == NULL || !mcp_make_id(task->id)) {
 		free(task);
 		return NULL;
 	}
@@ -394,11 +382,6 @@ void mcp_tasks_forget_session(struct mcp_tasks *tasks, const struct mcp_session 
 			cancel(task);
 		}
 	}
-}
-
-void mcp_task_unwait(struct mcp_request *r)
-{
-	r->waits_for = NULL;
 }
 
 struct mcp_call *mcp_task_find_asker(const struct mcp_session *session, unsigned int number)

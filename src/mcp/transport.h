@@ -106,6 +106,10 @@ json_t *mcp_parse(const char *text, size_t len, char *ret_why, size_t size);
 /* A message as one line of text, without its end; the caller frees it. NULL: no memory. */
 char *mcp_format(const json_t *message);
 
+/* 128 random bits in hex, which nobody guesses: the name of a session or a task. */
+#define MCP_ID_SIZE 33
+bool mcp_make_id(char ret[MCP_ID_SIZE]);
+
 /* Codes of JSON-RPC and MCP. */
 enum mcp_code {
 	MCP_PARSE_ERROR = -32700,

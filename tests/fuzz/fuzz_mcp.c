@@ -6,6 +6,8 @@
  * byte chooses the session, the rest are lines); with SBX_FUZZ_MAIN it makes its own inputs
  * from a fixed seed: messages that are nearly good.
  */
+#include "random.h"
+
 #include "mcp/transport.h"
 
 #include "base/auto.h"
@@ -278,12 +280,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef SBX_FUZZ_MAIN
-static uint32_t next(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
-}
-
 #define MODERN                                                                             \
 	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","           \
 	"\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},\"roots\":{}," \

@@ -5,6 +5,8 @@
  * nothing, removing it leaves what was there before, and nothing is written past the ends.
  * Built with clang it is a libFuzzer target; with SBX_FUZZ_MAIN it bends its own seeds.
  */
+#include "random.h"
+
 #include "cli/splice.h"
 
 #include <stdint.h>
@@ -126,12 +128,6 @@ static const char *const pieces[] = {
 	"\t", "//", "/*", "*/",   "#",   "=",    ".",       "'",      "\"\"\"", "'''",  "\"n\"",
 	"\"s\"", "[s.n]\n", "[s]\n", "n = 1\n", "s.n = 2\n", "\\u006e", "\xef\xbb\xbf", "1", "{}", "\xff",
 };
-
-static uint32_t next(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
-}
 
 static void insert(char *text, size_t *len, size_t at, const char *piece)
 {
