@@ -13,7 +13,7 @@ wire: base
 agent: base wire
 lang: base
 policy: base
-egress: base
+egress: base wire
 backend: base wire
 core: base wire lang policy egress backend
 pool: base wire lang policy egress backend core

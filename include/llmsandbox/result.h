@@ -57,6 +57,24 @@ struct sbx_isolation {
 	enum sbx_isolation_status status;
 };
 
+enum sbx_egress_verdict {
+	SBX_EGRESS_ALLOWED, /* and connected */
+	SBX_EGRESS_DENIED,  /* by a rule or by the want of one; no packet was sent to it */
+	SBX_EGRESS_FAILED   /* allowed, but the name, the peer or a limit failed it */
+};
+
+/* One attempt to reach something. */
+struct sbx_egress {
+	uint64_t started_ms; /* since the session was opened */
+	char how[8];	     /* "connect", "http", "socks5" */
+	char host[256];	     /* as the program asked; cut where its space ends */
+	uint16_t port;
+	char address[64]; /* what it was connected to, or "" */
+	enum sbx_egress_verdict verdict;
+	char rule[256];	  /* the rule that allowed it, or the reason of the refusal or failure */
+	uint64_t sent, received; /* bytes, as far as it has come */
+};
+
 struct sbx_result {
 	int exit_code; /* of the program, or 128 + signal; of the compiler in that phase */
 	int signal;    /* the signal that ended it, or 0 */
@@ -71,6 +89,8 @@ struct sbx_result {
 	uint32_t processes_killed;	     /* left running at the end, and killed */
 	const struct sbx_isolation *isolation; /* owned by the result */
 	size_t isolation_count;
+	struct sbx_egress *egress; /* attempts that began during the run, oldest first; owned */
+	size_t egress_count;
 };
 
 /* NULL is allowed. */

@@ -58,7 +58,11 @@ struct sbx_io {
 	const struct sbx_file *files;
 	size_t file_count; /* at most 1024 */
 	const char *const *env; /* "NAME=value" …, NULL; on top of the spec's; or NULL */
-	uint64_t timeout_ms;	/* 0: the spec's SBX_LIMIT_WALL_MS */
+	/*
+	 * 0: the spec's SBX_LIMIT_EXECUTION_MS, and where that is 0, its SBX_LIMIT_WALL_MS.
+	 * SBX_TIMEOUT_NONE: none. A session's own time, SBX_LIMIT_SESSION_MS, ends it all the same.
+	 */
+	uint64_t timeout_ms;
 	sbx_output_fn *on_stdout, *on_stderr; /* NULL: the result alone has the output */
 	void *userdata;
 	struct sbx_cancel *cancel; /* or NULL */
@@ -71,6 +75,8 @@ struct sbx_run {
 	size_t code_len;
 	const char *file_name;	  /* what to call it inside, one component; NULL: "main.py" … */
 	const char *const *args; /* of the program, NULL-terminated; or NULL */
+	/* Libraries that it needs, NULL-terminated, or NULL; see library.h for how they are written. */
+	const char *const *libraries;
 	struct sbx_io io;
 };
 
@@ -94,6 +100,36 @@ SBX_API int sbx_session_run(struct sbx_session *session, const struct sbx_run *r
 			    struct sbx_result **ret, struct sbx_error *err);
 SBX_API int sbx_session_exec(struct sbx_session *session, const struct sbx_command *command,
 			     struct sbx_result **ret, struct sbx_error *err);
+
+/*
+ * A program that goes on in the background of a session, beside its other operations and after
+ * them, until it ends, its time is over (io.timeout_ms; 0: none), or the session ends. Its output
+ * is kept as that of a run is; callbacks and stdin_fd of its io are not used. Its handle may be
+ * used from any thread, by one at a time.
+ */
+struct sbx_process;
+
+SBX_API int sbx_session_start(struct sbx_session *session, const struct sbx_command *command,
+			      struct sbx_process **ret, struct sbx_error *err);
+
+/*
+ * Wait until it has ended, at most timeout_ms (0: only look; SBX_TIMEOUT_NONE: as long as it
+ * takes). SBX_E_TIMEOUT: it still runs. What it came to is *ret, which the caller frees; every
+ * call gives it anew.
+ */
+SBX_API int sbx_process_wait(struct sbx_process *process, uint64_t timeout_ms,
+			     struct sbx_cancel *cancel, struct sbx_result **ret,
+			     struct sbx_error *err);
+
+/* The output that is kept so far, in *ret_out and *ret_err, whose data the caller frees. */
+SBX_API int sbx_process_output(struct sbx_process *process, struct sbx_output *ret_out,
+			       struct sbx_output *ret_err, struct sbx_error *err);
+
+/* Send a signal to its process group; SIGKILL ends all that it started. No error when it is over. */
+SBX_API int sbx_process_signal(struct sbx_process *process, int signo, struct sbx_error *err);
+
+/* Kill it if it runs, and forget it. Before sbx_session_close(). NULL is allowed. */
+SBX_API void sbx_process_free(struct sbx_process *process);
 
 /* Destroy the sandbox with all that is in it; waits until nothing is left. NULL is allowed. */
 SBX_API void sbx_session_close(struct sbx_session *session);

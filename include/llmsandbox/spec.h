@@ -29,8 +29,13 @@ enum sbx_limit {
 	SBX_LIMIT_OPEN_FILES,	/* descriptors of one process */
 	SBX_LIMIT_HEAD_BYTES,	/* kept from the start of each output stream */
 	SBX_LIMIT_TAIL_BYTES,	/* kept from the end of each output stream */
+	SBX_LIMIT_EXECUTION_MS, /* wall-clock time of one run, before SBX_LIMIT_WALL_MS; 0 = unset */
+	SBX_LIMIT_SESSION_MS,	/* life of a session, from its opening; 0 = none */
 	SBX_LIMIT_COUNT
 };
+
+/* No limit, where a time is given: io.timeout_ms, SBX_LIMIT_WALL_MS and SBX_LIMIT_EXECUTION_MS. */
+#define SBX_TIMEOUT_NONE UINT64_MAX
 
 enum sbx_unit { SBX_UNIT_COUNT, SBX_UNIT_BYTES, SBX_UNIT_MS, SBX_UNIT_MILLI };
 
@@ -87,6 +92,12 @@ SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct
  */
 SBX_API int sbx_spec_set_language(struct sbx_spec *spec, const char *language,
 				  struct sbx_error *err);
+
+/*
+ * Whether libraries can be installed for its sessions (see library.h): true, unless set; false
+ * makes the start a little faster.
+ */
+SBX_API void sbx_spec_use_libraries(struct sbx_spec *spec, bool use);
 
 /*
  * What opening this spec would do on this machine, one step a line, without doing any of it;

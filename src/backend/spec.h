@@ -7,6 +7,8 @@
 
 #include <llmsandbox/spec.h>
 
+struct sbx_network;
+
 struct sbx_mount {
 	char *host;   /* resolved and absolute, owned */
 	char *inside; /* absolute and clean, owned */
@@ -26,5 +28,7 @@ struct sbx_spec {
 	size_t mount_count;
 	uint32_t uid, gid;
 	char *workdir; /* owned */
+	bool no_libraries;	     /* the store of library sets need not be shown */
+	struct sbx_network *network; /* owned; NULL: none */
 	const char *language; /* the id of the one that will be run, "none", or NULL: any */
 };

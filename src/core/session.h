@@ -33,5 +33,13 @@ struct sbx_session {
  */
 int sbx_session_greet(struct sbx_session *session, struct sbx_error *err);
 
+/*
+ * Take the session's turn, for whatever speaks over its stream: waits for the operation before,
+ * and fails when the session is over. sbx_session_end() gives it back; r and err are what the
+ * operation came to, because after a broken protocol the session is over.
+ */
+int sbx_session_begin(struct sbx_session *session, struct sbx_error *err);
+void sbx_session_end(struct sbx_session *session, int r, const struct sbx_error *err);
+
 /* Where the compiler's files go: /tmp where the sandbox has one of its own. */
 const char *sbx_session_scratch(const struct sbx_session *session);

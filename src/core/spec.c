@@ -36,6 +36,11 @@ static const struct sbx_limit_info limits[SBX_LIMIT_COUNT] = {
 				  SBX_UNIT_BYTES, 0, GIB, MIB},
 	[SBX_LIMIT_TAIL_BYTES] = {"output-tail", "bytes kept from the end of each stream",
 				  SBX_UNIT_BYTES, 0, GIB, 256 * KIB},
+	[SBX_LIMIT_EXECUTION_MS] = {"execution-timeout",
+				    "wall-clock time of one run, before timeout; 0 for unset",
+				    SBX_UNIT_MS, 0, 7 * DAY_MS, 0},
+	[SBX_LIMIT_SESSION_MS] = {"session-timeout", "life of a session, 0 for none", SBX_UNIT_MS, 0,
+				  7 * DAY_MS, 0},
 };
 
 const struct sbx_limit_info *sbx_limit_describe(enum sbx_limit limit)
@@ -99,6 +104,11 @@ int sbx_spec_set_limit(struct sbx_spec *spec, enum sbx_limit limit, uint64_t val
 	err = err ? err : &lent;
 	if (info == NULL)
 		return sbx_fail(err, SBX_E_INVALID, "there is no limit number %d", (int)limit);
+	if (value == SBX_TIMEOUT_NONE &&
+	    (limit == SBX_LIMIT_WALL_MS || limit == SBX_LIMIT_EXECUTION_MS)) {
+		spec->limits[limit] = value;
+		return 0;
+	}
 	if (value < info->least || value > info->most)
 		return sbx_fail(err, SBX_E_INVALID,
 				"the limit '%s' cannot be %llu; it goes from %llu to %llu",
@@ -270,6 +280,11 @@ int sbx_spec_set_language(struct sbx_spec *spec, const char *language, struct sb
 				"there is no language '%.64s'; 'llm-sandbox languages' lists them", language);
 	spec->language = lang != NULL ? lang->info.id : language ? "none" : NULL;
 	return 0;
+}
+
+void sbx_spec_use_libraries(struct sbx_spec *spec, bool use)
+{
+	spec->no_libraries = !use;
 }
 
 int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_error *err)

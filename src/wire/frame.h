@@ -8,7 +8,7 @@
  * continued, and the joined message has at most WIRE_MESSAGE_MAX bytes.
  *
  * Channel 0 is the connection itself; every operation has a channel of its own that the host
- * chose. Who receives frames trusts nothing in them: all that is malformed ends the connection.
+ * chose, every connection of the proxy one that the agent chose, with its top bit set. Who receives frames trusts nothing in them: all that is malformed ends the connection.
  */
 #pragma once
 
@@ -45,7 +45,17 @@
 	X(CLOSE, 18, 'b', 0)     \
 	X(ERROR, 19, 'a', 8)     \
 	X(PING, 20, 'h', 0)      \
-	X(PONG, 21, 'a', 0)
+	X(PONG, 21, 'a', 0)      \
+	X(STAT, 22, 'h', 4)      \
+	X(REMOVE, 23, 'h', 5)    \
+	X(MKDIR, 24, 'h', 8)     \
+	X(HOLE, 25, 'b', 8)      \
+	X(FINISH, 26, 'b', 0)    \
+	X(LISTEN, 27, 'h', 2)    \
+	X(LISTENING, 28, 'a', 2) \
+	X(CONNECT, 29, 'a', 8)   \
+	X(OPENED, 30, 'h', 0)    \
+	X(REFUSED, 31, 'h', 8)
 
 enum wire_type {
 #define X(name, number, sender, least) WIRE_##name = number,
