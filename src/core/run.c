@@ -72,6 +72,22 @@ static int begin(struct operation *op, struct sbx_error *err)
 	return 0;
 }
 
+static int finish_result(struct operation *op, struct sbx_error *err)
+{
+	struct sbx_ending end = {
+		.exit = &op->exit,
+		.cancelled = op->x.cancelled,
+		.out_of_memory = op->x.out_of_memory,
+		.overdue = op->x.overdue,
+		.lost = op->x.lost,
+		.peak_memory_bytes = op->x.usage.peak_memory_bytes,
+		.capture = {&op->x.capture[0], &op->x.capture[1]},
+		.report = &op->s->report,
+	};
+
+	return sbx_result_finish(op->result, &end, err);
+}
+
 /* Hand the result over, or free it; the session is ready for the next operation. */
 static int finish(struct operation *op, int r, struct sbx_result **ret, struct sbx_error *err)
 {
@@ -83,7 +99,7 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 	if (r == 0 && op->x.lost && !op->x.cancelled)
 		r = sbx_session_check(op->s, err);
 	if (r == 0)
-		r = sbx_result_finish(op->result, &op->x, &op->exit, &op->s->report, err);
+		r = finish_result(op, err);
 	sbx_exchange_done(&op->x);
 	sbx_session_end(op->s, r, err);
 
@@ -124,11 +140,9 @@ static int exec_step(struct operation *op, char **argv, const char *cwd, bool wi
 	size_t room[2] = {sbx_capture_room(&op->x.capture[0]), sbx_capture_room(&op->x.capture[1])};
 	auto_strv char **env = NULL;
 	struct sbx_env_sources sources = {
-		.home = op->s->setup.writable_count > 0 ? "/home/sandbox" : op->s->setup.workdir,
-		.tmp = sbx_session_scratch(op->s),
+		.session = op->s,
 		.lang = op->lang,
 		.values = &op->values,
-		.spec = spec,
 		.extra = op->io->env,
 	};
 	struct wire_exec exec = {

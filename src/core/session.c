@@ -227,6 +227,7 @@ void sbx_session_close(struct sbx_session *s)
 		return;
 	sbx_session_stop_keeping(s);
 	sbx_place_close(s->place);
+	sbx_processes_free(s);
 	sbx_link_done(&s->link);
 	wire_setup_done(&s->setup);
 	sbx_turn_done(&s->turn);

@@ -35,7 +35,7 @@ struct sbx_session {
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
-	unsigned int background; /* programs in the background, ended ones that have a handle too */
+	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 
 /*
@@ -58,6 +58,9 @@ void sbx_session_end(struct sbx_session *session, int r, const struct sbx_error 
 
 /* Whether the session can go on: SBX_E_TIMEOUT when its life is over, SBX_E_UNAVAILABLE … */
 int sbx_session_check(const struct sbx_session *session, struct sbx_error *err);
+
+/* What background processes have left when the session is closed. */
+void sbx_processes_free(struct sbx_session *session);
 
 /* From now on the link is driven between operations too, by a thread of the session's own. */
 int sbx_session_keep(struct sbx_session *session, struct sbx_error *err);
