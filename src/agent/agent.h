@@ -9,6 +9,7 @@
 #include "agent/fence.h"
 #include "agent/files.h"
 #include "agent/program.h"
+#include "agent/proxy.h"
 #include "wire/conn.h"
 
 #define AGENT_STREAM_FD 3
@@ -23,6 +24,7 @@ struct agent {
 	int signal_fd; /* SIGCHLD */
 	struct program program;
 	struct transfer transfer;
+	struct proxy proxy;
 };
 
 /* Act on one frame of the host; -code ends the agent. */

@@ -69,9 +69,22 @@ static int start_get_or_list(struct agent *a, const struct wire_frame *frame,
 	return 0;
 }
 
+static int listen_for_programs(struct agent *a, const struct wire_frame *frame,
+			       struct sbx_error *err)
+{
+	struct wire_port m;
+
+	if (!wire_port_parse(frame->payload, frame->len, &m))
+		return malformed(frame, err);
+	proxy_listen(&a->proxy, &a->conn, frame->channel, m.port);
+	return 0;
+}
+
 /* What goes to an operation that runs; for one that is over already it is late, not wrong. */
 static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
+	if (proxy_owns(frame->channel))
+		return proxy_take(&a->proxy, &a->conn, frame, err);
 	if (a->program.channel != 0 && frame->channel == a->program.channel)
 		return program_take(&a->program, frame, err);
 	if (a->transfer.kind != TRANSFER_NONE && frame->channel == a->transfer.channel)
@@ -82,7 +95,8 @@ static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_e
 static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
 	bool begins = frame->type == WIRE_EXEC || frame->type == WIRE_PUT ||
-		      frame->type == WIRE_GET || frame->type == WIRE_LIST;
+		      frame->type == WIRE_GET || frame->type == WIRE_LIST ||
+		      frame->type == WIRE_LISTEN;
 
 	if (frame->type == WIRE_SETUP)
 		return set_up(a, frame, err);
@@ -90,7 +104,7 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 		send_bytes(&a->conn, WIRE_PONG, frame->channel, NULL, 0);
 		return 0;
 	}
-	if (!a->is_set_up || (begins && frame->channel == 0))
+	if (!a->is_set_up || (begins && (frame->channel == 0 || proxy_owns(frame->channel))))
 		return sbx_fail(err, SBX_E_PROTOCOL, "%s is out of turn",
 				wire_type_name(frame->type));
 	if (frame->type == WIRE_EXEC)
@@ -99,6 +113,8 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 		return start_put(a, frame, err);
 	if (frame->type == WIRE_GET || frame->type == WIRE_LIST)
 		return start_get_or_list(a, frame, err);
+	if (frame->type == WIRE_LISTEN)
+		return listen_for_programs(a, frame, err);
 	return pass_on(a, frame, err);
 }
 

@@ -84,23 +84,30 @@ static void read_signals(struct agent *a)
 
 static int wait_ms(const struct agent *a)
 {
+	uint64_t deadline_ns = proxy_deadline_ns(&a->proxy);
+
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
 	if (a->program.channel == 0 || a->program.over)
-		return -1;
-	return sbx_poll_ms(a->program.deadline_ns);
+		return sbx_poll_ms(deadline_ns);
+	if (deadline_ns == 0 || (a->program.deadline_ns != 0 && a->program.deadline_ns < deadline_ns))
+		deadline_ns = a->program.deadline_ns;
+	return sbx_poll_ms(deadline_ns);
 }
 
 static int turn(struct agent *a, struct sbx_error *err)
 {
-	struct pollfd fds[2 + PROGRAM_POLLFDS] = {
+	struct pollfd fds[2 + PROGRAM_POLLFDS + PROXY_POLLFDS] = {
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
 	};
+	struct pollfd *proxy_fds = fds + 2 + PROGRAM_POLLFDS;
+	size_t count = 2 + PROGRAM_POLLFDS;
 	int r = 0;
 
 	program_poll(&a->program, fds + 2);
-	if (poll(fds, 2 + PROGRAM_POLLFDS, wait_ms(a)) < 0)
+	count += proxy_poll(&a->proxy, &a->conn, proxy_fds);
+	if (poll(fds, count, wait_ms(a)) < 0)
 		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot wait");
 	if (fds[1].revents)
 		read_signals(a);
@@ -109,6 +116,7 @@ static int turn(struct agent *a, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	program_pump(&a->program, &a->conn);
+	proxy_pump(&a->proxy, &a->conn, proxy_fds);
 	transfer_pump(&a->transfer, &a->conn);
 	return sbx_conn_flush(&a->conn, err);
 }
@@ -134,6 +142,7 @@ int main(void)
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
 	agent.transfer.fd = agent.transfer.folder_fd = -1;
+	proxy_init(&agent.proxy);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)
 		return 1;
@@ -144,6 +153,7 @@ int main(void)
 	if (r < 0)
 		say_goodbye(&agent, &err);
 	transfer_abort(&agent.transfer);
+	proxy_done(&agent.proxy);
 	agent_tree_end(&agent.program.tree);
 	return 0;
 }

@@ -31,6 +31,17 @@ void sbx_conn_done(struct sbx_conn *c);
 int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, const void *payload,
 		   size_t len, struct sbx_error *err);
 
+/*
+ * A frame whose payload is read straight into the queue: reserve room for at most len bytes
+ * (WIRE_PAYLOAD_MAX at most), put them there, and commit as many as came; without a commit
+ * nothing happened. NULL: the queue is full. Nothing else may be queued in between.
+ */
+void *sbx_conn_reserve(struct sbx_conn *c, size_t len);
+void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t len);
+
+/* Bytes that are queued and not written yet. */
+size_t sbx_conn_queued(const struct sbx_conn *c);
+
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
 bool sbx_conn_has_output(const struct sbx_conn *c);
