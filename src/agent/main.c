@@ -79,33 +79,36 @@ static void read_signals(struct agent *a)
 
 	while (read(a->signal_fd, &info, sizeof(info)) > 0)
 		;
-	program_reap(&a->program);
+	programs_reap(&a->programs);
+}
+
+/* Of two deadlines, of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 static int wait_ms(const struct agent *a)
 {
-	uint64_t deadline_ns = proxy_deadline_ns(&a->proxy);
+	uint64_t deadline_ns = earlier(programs_deadline_ns(&a->programs),
+				       proxy_deadline_ns(&a->proxy));
 
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
-	if (a->program.channel == 0 || a->program.over)
-		return sbx_poll_ms(deadline_ns);
-	if (deadline_ns == 0 || (a->program.deadline_ns != 0 && a->program.deadline_ns < deadline_ns))
-		deadline_ns = a->program.deadline_ns;
+	deadline_ns = earlier(deadline_ns, a->life_ends_ns);
 	return sbx_poll_ms(deadline_ns);
 }
 
 static int turn(struct agent *a, struct sbx_error *err)
 {
-	struct pollfd fds[2 + PROGRAM_POLLFDS + PROXY_POLLFDS] = {
+	struct pollfd fds[2 + PROGRAMS_POLLFDS + PROXY_POLLFDS] = {
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
 	};
-	struct pollfd *proxy_fds = fds + 2 + PROGRAM_POLLFDS;
-	size_t count = 2 + PROGRAM_POLLFDS;
+	size_t count = 2 + programs_poll(&a->programs, fds + 2);
+	struct pollfd *proxy_fds = fds + count;
 	int r = 0;
 
-	program_poll(&a->program, fds + 2);
 	count += proxy_poll(&a->proxy, &a->conn, proxy_fds);
 	if (poll(fds, count, wait_ms(a)) < 0)
 		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot wait");
@@ -115,10 +118,15 @@ static int turn(struct agent *a, struct sbx_error *err)
 		r = read_frames(a, err);
 	if (r < 0)
 		return r;
-	program_pump(&a->program, &a->conn);
+	programs_pump(&a->programs, &a->conn);
 	proxy_pump(&a->proxy, &a->conn, proxy_fds);
 	transfer_pump(&a->transfer, &a->conn);
 	return sbx_conn_flush(&a->conn, err);
+}
+
+static bool is_over(const struct agent *a)
+{
+	return a->conn.eof || (a->life_ends_ns != 0 && sbx_now_ns() >= a->life_ends_ns);
 }
 
 /* Tell the host why, if it listens. */
@@ -142,18 +150,19 @@ int main(void)
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
 	agent.transfer.fd = agent.transfer.folder_fd = -1;
+	programs_init(&agent.programs);
 	proxy_init(&agent.proxy);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)
 		return 1;
 	say_hello(&agent);
 	r = sbx_conn_flush(&agent.conn, &err);
-	while (r == 0 && !agent.conn.eof)
+	while (r == 0 && !is_over(&agent))
 		r = turn(&agent, &err);
 	if (r < 0)
 		say_goodbye(&agent, &err);
 	transfer_abort(&agent.transfer);
 	proxy_done(&agent.proxy);
-	agent_tree_end(&agent.program.tree);
+	programs_end(&agent.programs);
 	return 0;
 }

@@ -140,7 +140,7 @@ static struct client *find_client(const struct proxy *p, uint32_t channel)
 static uint32_t new_channel(struct proxy *p)
 {
 	do
-		p->last_channel = (p->last_channel + 1) | 0x80000000u;
+		p->last_channel = (p->last_channel + 1) | WIRE_FROM_AGENT;
 	while (find_client(p, p->last_channel) != NULL);
 	return p->last_channel;
 }

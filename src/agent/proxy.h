@@ -36,10 +36,6 @@ void proxy_listen(struct proxy *p, struct sbx_conn *conn, uint32_t channel, uint
 /* A frame on a channel of ours; -code when the host broke the protocol. */
 int proxy_take(struct proxy *p, struct sbx_conn *conn, const struct wire_frame *frame,
 	       struct sbx_error *err);
-static inline bool proxy_owns(uint32_t channel)
-{
-	return (channel & 0x80000000u) != 0;
-}
 
 size_t proxy_poll(struct proxy *p, const struct sbx_conn *conn, struct pollfd fds[PROXY_POLLFDS]);
 uint64_t proxy_deadline_ns(const struct proxy *p); /* 0: none */
