@@ -399,7 +399,8 @@ static long filter(struct client *c, struct sbx_conn *conn, const char *data, si
 static bool read_piece(struct client *c, struct sbx_conn *conn)
 {
 	size_t most = c->credit < WIRE_PAYLOAD_MAX ? c->credit : WIRE_PAYLOAD_MAX;
-	void *at = sbx_conn_reserve(conn, most);
+	struct sbx_error ignored;
+	char *at = sbx_conn_begin(conn, most, &ignored);
 	ssize_t n = at ? recv(c->fd, at, most, 0) : -1;
 	long passed;
 

@@ -34,6 +34,20 @@ const char *sbx_isolation_status_name(enum sbx_isolation_status status)
 	return (unsigned int)status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
 }
 
+struct sbx_result *sbx_result_empty(void)
+{
+	struct sbx_result *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	r->out.data = calloc(1, 1);
+	r->errout.data = calloc(1, 1);
+	if (r->out.data != NULL && r->errout.data != NULL)
+		return r;
+	sbx_result_free(r);
+	return NULL;
+}
+
 void sbx_result_add_cost(struct sbx_result *result, const struct wire_exit *exit)
 {
 	result->cpu_user_us += exit->user_us;

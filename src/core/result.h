@@ -8,6 +8,9 @@
 
 #include <llmsandbox/result.h>
 
+/* Of nothing that ran: exit code 0 and no output; NULL without memory. */
+struct sbx_result *sbx_result_empty(void);
+
 /* Add what one program cost. */
 void sbx_result_add_cost(struct sbx_result *result, const struct wire_exit *exit);
 

@@ -434,3 +434,28 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 	set_run_time(&op, start);
 	return finish(&op, r, ret, err);
 }
+
+static bool has_failed(const struct sbx_result *result)
+{
+	return result->reason != SBX_EXITED || result->exit_code != 0;
+}
+
+int sbx_session_exec_all(struct sbx_session *session, const struct sbx_command *commands,
+			 size_t count, struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_result *last = NULL;
+	struct sbx_error lent;
+
+	err = err ? err : &lent;
+	for (size_t i = 0; i < count && (last == NULL || !has_failed(last)); i++) {
+		sbx_result_free(take_ptr(last));
+		if (sbx_session_exec(session, &commands[i], &last, err) < 0)
+			return -(int)err->code;
+	}
+	if (last == NULL)
+		last = sbx_result_empty();
+	if (last == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	*ret = last;
+	return 0;
+}

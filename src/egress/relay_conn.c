@@ -552,15 +552,17 @@ static int read_piece(struct relay_conn *c, struct sbx_error *err)
 {
 	struct relay_limits *limits = &c->relay->limits;
 	size_t most = c->credit < WIRE_PAYLOAD_MAX ? c->credit : WIRE_PAYLOAD_MAX;
-	void *at;
+	char *at;
 	ssize_t n;
 
 	if (relay_limits_are_over(limits))
 		return end_at_limit(c, err);
 	most = relay_limits_allow(limits, most, c->relay->now_ns);
-	at = most > 0 ? sbx_conn_reserve(c->relay->stream, most) : NULL;
-	if (at == NULL)
+	if (most == 0)
 		return 0;
+	at = sbx_conn_begin(c->relay->stream, most, err);
+	if (at == NULL)
+		return -(int)err->code;
 	n = recv(c->fd, at, most, 0);
 	if (n == 0)
 		return finish_down(c, err);

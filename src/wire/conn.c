@@ -64,28 +64,23 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 	return 0;
 }
 
-void *sbx_conn_reserve(struct sbx_conn *c, size_t len)
+char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err)
 {
 	char *at;
 
 	forget_written(c);
-	/* Never more than the queue may hold, so that this fails without marking it as failed. */
-	if (len + WIRE_HEADER_SIZE > c->out.max - c->out.len)
-		return NULL;
 	at = sbx_buf_reserve(&c->out, WIRE_HEADER_SIZE + len);
-	return at == NULL ? NULL : at + WIRE_HEADER_SIZE;
+	if (at == NULL) {
+		sbx_fail_errno(err, ENOMEM, "cannot queue a message");
+		return NULL;
+	}
+	return at + WIRE_HEADER_SIZE;
 }
 
-void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t len)
+void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used)
 {
-	wire_header_format((uint8_t *)c->out.data + c->out.len, type, channel, len);
-	c->out.len += WIRE_HEADER_SIZE + len;
-	c->out.data[c->out.len] = '\0';
-}
-
-size_t sbx_conn_queued(const struct sbx_conn *c)
-{
-	return c->out.len - c->out_at;
+	wire_header_format((uint8_t *)c->out.data + c->out.len, type, channel, used);
+	c->out.len += WIRE_HEADER_SIZE + used;
 }
 
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err)

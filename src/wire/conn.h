@@ -32,15 +32,17 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 		   size_t len, struct sbx_error *err);
 
 /*
- * A frame whose payload is read straight into the queue: reserve room for at most len bytes
- * (WIRE_PAYLOAD_MAX at most), put them there, and commit as many as came; without a commit
- * nothing happened. NULL: the queue is full. Nothing else may be queued in between.
+ * A frame that is filled in place: where up to len bytes of its payload go, and, when `used` of
+ * them are there, the queueing of it. Nothing may happen to the connection in between.
  */
-void *sbx_conn_reserve(struct sbx_conn *c, size_t len);
-void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t len);
+char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err);
+void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used);
 
-/* Bytes that are queued and not written yet. */
-size_t sbx_conn_queued(const struct sbx_conn *c);
+/* Bytes queued and not written yet. */
+static inline size_t sbx_conn_queued(const struct sbx_conn *c)
+{
+	return c->out.len - c->out_at;
+}
 
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
