@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -71,7 +70,6 @@ static _Noreturn void child_main(int stream_fd, pid_t parent)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* dup2() to itself would leave it close-on-exec. */
 	if (stream_fd == AGENT_STREAM_FD)
 		fcntl(stream_fd, F_SETFD, 0);
