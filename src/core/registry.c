@@ -115,14 +115,14 @@ static int fail_ended(const struct ended *e, enum sbx_code code, struct sbx_erro
 	if (e->end == END_IDLE)
 		return sbx_fail(err, code,
 				"the session %s expired at %s, after %s without use, and its files are "
-				"gone; open a new one",
+				"gone; create a new one",
 				e->id, when, duration);
 	if (e->end == END_LIFETIME)
 		return sbx_fail(err, code,
 				"the session %s expired at %s, when its life of %s was over, and its "
-				"files are gone; open a new one",
+				"files are gone; create a new one",
 				e->id, when, duration);
-	return sbx_fail(err, code, "the session %s was closed at %s; open a new one", e->id, when);
+	return sbx_fail(err, code, "the session %s was closed at %s; create a new one", e->id, when);
 }
 
 static struct ended describe_end(const struct entry *e)
@@ -207,7 +207,7 @@ static int fail_unknown(const struct sbx_registry *r, const char *owner, const c
 	if (e != NULL)
 		return fail_ended(e, SBX_E_NOT_FOUND, err);
 	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"there is no session '%.64s': it was never opened, or ended long ago; open a new "
+			"there is no session '%.64s': it was never opened, or ended long ago; create a new "
 			"one",
 			name);
 }

@@ -90,6 +90,24 @@ static void cpus_are_read_as_the_original_reads_them(void **state)
 	assert_int_equal(e.cpu_milli, 2000);
 }
 
+static void sessions_have_limits_of_their_own(void **state)
+{
+	static const char *const bad[] = {"SANDBOX_SESSIONS=0", "SANDBOX_SESSIONS=1.5",
+					  "SANDBOX_SESSION_IDLE=never", "SANDBOX_SESSION_IDLE=-1",
+					  "SANDBOX_SESSION_LIFETIME=99999999"};
+	struct mcp_environment e;
+
+	(void)state;
+	assert_int_equal(read_environment(&e, "SANDBOX_SESSIONS=7", "SANDBOX_SESSION_IDLE=60",
+					  "SANDBOX_SESSION_LIFETIME= 120 "),
+			 0);
+	assert_int_equal(e.sessions, 7);
+	assert_int_equal(e.idle_ms, 60000);
+	assert_int_equal(e.lifetime_ms, 120000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
+}
+
 static void what_is_so_anyway_is_accepted(void **state)
 {
 	static const char *const good[] = {
@@ -255,6 +273,7 @@ int main(void)
 		cmocka_unit_test(an_empty_environment_asks_for_nothing),
 		cmocka_unit_test(memory_is_read_as_the_original_reads_it),
 		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
+		cmocka_unit_test(sessions_have_limits_of_their_own),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),

@@ -25,13 +25,16 @@ struct rule {
 	const char *reason; /* why it cannot be had here */
 };
 
-static rule_fn set_backend, set_memory, set_cpus, refuse, refuse_flag, check_flag,
+static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, refuse, refuse_flag, check_flag,
 	refuse_strict_flag, check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
 	{"BACKEND", NULL, true, set_backend, NULL},
 	{"SANDBOX_MEM_LIMIT", "SANDBOX_MEMORY", true, set_memory, NULL},
 	{"SANDBOX_CPU_COUNT", "SANDBOX_CPUS", false, set_cpus, NULL},
+	{"SANDBOX_SESSIONS", NULL, true, set_sessions, NULL},
+	{"SANDBOX_SESSION_IDLE", NULL, true, set_idle, NULL},
+	{"SANDBOX_SESSION_LIFETIME", NULL, true, set_lifetime, NULL},
 	/* The system's folders are read-only always, and capabilities are dropped always. */
 	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
 	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
@@ -231,6 +234,53 @@ static int set_cpus(const struct given *g, struct mcp_environment *e, struct sbx
 		return -(int)err->code;
 	e->cpu_milli = (uint64_t)(number * 1000 + 0.5);
 	return 0;
+}
+
+/* ---- sessions ---- */
+
+#define SESSIONS_MOST 10000
+#define SECONDS_MOST  (7.0 * 24 * 3600)
+
+/* A whole number from 1. */
+static int read_whole(const struct given *g, double most, uint64_t *ret, struct sbx_error *err)
+{
+	char value[64];
+	const char *end;
+	double number;
+
+	if (!trim(g->value, value, sizeof(value)) || !read_number(value, &number, &end) ||
+	    *end != '\0' || strchr(value, '.') != NULL || number < 1 || number > most)
+		return sbx_fail(err, SBX_E_INVALID, "%s must be a whole number from 1 to %.0f", g->name,
+				most);
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+static int set_sessions(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	uint64_t number = 0;
+	int r = read_whole(g, SESSIONS_MOST, &number, err);
+
+	e->sessions = (size_t)number;
+	return r;
+}
+
+static int set_seconds(const struct given *g, uint64_t *ret_ms, struct sbx_error *err)
+{
+	int r = read_whole(g, SECONDS_MOST, ret_ms, err);
+
+	*ret_ms *= 1000;
+	return r;
+}
+
+static int set_idle(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_seconds(g, &e->idle_ms, err);
+}
+
+static int set_lifetime(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_seconds(g, &e->lifetime_ms, err);
 }
 
 /* ---- what is so anyway ---- */

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sessions of the real MCP server, as clients over stdio and HTTP meet them.
+
+Usage: sessions_test.py LLM_SANDBOX [unittest's arguments]
+"""
+
+import json
+import pathlib
+import sys
+import time
+import unittest
+import urllib.request
+
+import sandbox_test
+from sandbox_test import CLEAN, DEADLINE, Case, Server
+
+from driver import HttpServer
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def wait_for(is_so):
+    """Until it is so, at most as long as anything here may take."""
+    end = time.monotonic() + DEADLINE
+    while not is_so():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.01)
+
+
+def children(pid):
+    """Of a process, in all its threads; zombies do not count."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            try:
+                status = pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if status[0] != "Z":
+                found.append(int(child))
+    return found
+
+
+class SessionCase(Case):
+    def create(self, server=None, **arguments):
+        return self.good((server or self.server).tool("create_session", **arguments))["session_id"]
+
+
+class Sessions(SessionCase):
+    def test_files_stay_and_variables_do_not(self):
+        session = self.create()
+        self.good(self.server.run("x = 1; open('kept', 'w').write('é')", session_id=session))
+        run = self.good(self.server.run("print(open('kept').read(), 'x' in globals())",
+                                        session_id=session))
+        self.assertEqual(run["stdout"], "é False\n")
+        run = self.good(self.server.tool("execute_command", command="cat kept", session_id=session))
+        self.assertEqual(run["stdout"], "é")
+        self.assertEqual(self.good(self.server.run("import os; print(os.path.exists('kept'))"))
+                         ["stdout"], "False\n")
+
+    def test_the_answer_says_when_a_session_ends(self):
+        made = self.good(self.server.tool("create_session", label="work", language="C++"))
+        self.assertRegex(made["session_id"], "^[0-9a-f]{32}$")
+        self.assertEqual((made["label"], made["language"]), ("work", "cpp"))
+        self.assertEqual((made["expires_in_seconds"], made["ends_in_seconds"]), (600, 3600))
+        self.assertIn("after 10 minutes without a call", made["message"])
+        self.assertIn("in any case after 60 minutes", made["message"])
+        made = self.good(self.server.tool("create_session", idle_timeout=30, lifetime=9999))
+        self.assertEqual((made["expires_in_seconds"], made["ends_in_seconds"]), (30, 3600))
+
+    def test_all_sessions_are_listed_and_closed_ones_are_not(self):
+        server = Server()
+        first, second = self.create(server, label="one"), self.create(server)
+        sessions = self.good(server.tool("list_sessions"))["sessions"]
+        self.assertEqual([s["session_id"] for s in sessions], [first, second])
+        self.assertEqual(sessions[0]["label"], "one")
+        self.assertFalse(sessions[0]["busy"])
+        sessions = self.good(server.tool("list_sessions", session_ids=[second, "other"]))["sessions"]
+        self.assertEqual([s["session_id"] for s in sessions], [second])
+        self.good(server.tool("close_session", session_id=first))
+        sessions = self.good(server.tool("list_sessions"))["sessions"]
+        self.assertEqual([s["session_id"] for s in sessions], [second])
+        self.assertIn("was closed at", self.bad(server.run("1", session_id=first)))
+        self.assertIn("was closed at", self.bad(server.tool("close_session", session_id=first)))
+        self.assertEqual(server.close(), 0)
+
+    def test_ids_of_no_session_are_refused(self):
+        self.create(label="mine")
+        for session, said in (("0" * 32, "never opened"), ("mine", "no session_id"),
+                              ("", "no session_id"), ("../" * 10 + "xx", "no session_id"),
+                              ("A" * 32, "no session_id"), ("0" * 33, "no session_id")):
+            self.assertIn(said, self.bad(self.server.run("1", session_id=session)))
+            self.assertIn(said, self.bad(self.server.tool("close_session", session_id=session)))
+
+    def test_what_a_session_fixes_is_refused_in_it(self):
+        session = self.create(memory_mb=64)
+        for name, value in (("memory_mb", 100), ("cpus", 2)):
+            self.assertIn(name, self.bad(self.server.run("1", session_id=session, **{name: value})))
+        run = self.good(self.server.run("x = bytearray(10**8)", session_id=session))
+        self.assertFalse(run["success"])
+        self.assertIn("at most", self.bad(self.server.tool("create_session", memory_mb=900000)))
+        self.assertIn("cobol", self.bad(self.server.tool("create_session", language="cobol")))
+
+    def test_a_run_that_times_out_leaves_its_session(self):
+        session = self.create()
+        self.good(self.server.run("open('kept', 'w')", session_id=session))
+        run = self.good(self.server.run("while True: pass", session_id=session, timeout=1))
+        self.assertEqual(run["reason"], "timeout")
+        self.assertEqual(self.good(self.server.tool("execute_command", command="ls kept",
+                                                    session_id=session))["stdout"], "kept\n")
+
+    def test_a_cancelled_run_leaves_its_session(self):
+        session = self.create()
+        code = "print('here', flush=True)\nwhile True: pass"
+        self.server.ask("logging/setLevel", level="info")
+        number = self.server.start("tools/call", name="execute_code", arguments={
+            "code": code, "timeout": 100, "session_id": session})
+        while self.server.lines.get(timeout=DEADLINE).get("method") != "notifications/message":
+            pass
+        self.server.say(method="notifications/cancelled", params={"requestId": number})
+        self.server.ask("logging/setLevel", level="error")
+        run = self.good(self.server.run("print(1)", session_id=session))
+        self.assertEqual(run["stdout"], "1\n")
+
+    def test_a_second_call_of_a_session_waits(self):
+        session = self.create()
+        command = "mkdir busy || exit 1; sleep 0.2; rmdir busy"
+        numbers = [self.server.start("tools/call", name="execute_command", arguments={
+            "command": command, "session_id": session}) for _ in range(4)]
+        answers = {}
+        while len(answers) < len(numbers):
+            message = self.server.lines.get(timeout=DEADLINE)
+            answers[message["id"]] = message
+        for number in numbers:
+            self.assertEqual(self.good(answers[number]["result"])["exit_code"], 0)
+
+    def test_a_call_that_waits_can_be_cancelled(self):
+        server = Server()
+        session = self.create(server)
+        numbers = [server.start("tools/call", name="execute_code", arguments={
+            "code": "while True: pass", "timeout": 100, "session_id": session})
+            for _ in range(12)]  # more than there are workers
+        for number in numbers:
+            server.say(method="notifications/cancelled", params={"requestId": number})
+        self.assertEqual(self.good(server.run("print(1)", session_id=session))["stdout"], "1\n")
+        self.assertEqual(server.close(), 0)
+
+    def test_closing_ends_the_call_that_runs(self):
+        session = self.create()
+        self.server.ask("logging/setLevel", level="info")
+        number = self.server.start("tools/call", name="execute_code", arguments={
+            "code": "print(1, flush=True)\nwhile True: pass", "timeout": 100,
+            "session_id": session})
+        while self.server.lines.get(timeout=DEADLINE).get("method") != "notifications/message":
+            pass
+        self.server.ask("logging/setLevel", level="error")
+        closing = self.server.start("tools/call", name="close_session",
+                                    arguments={"session_id": session})
+        answers = {}
+        while len(answers) < 2:
+            message = self.server.lines.get(timeout=DEADLINE)
+            answers[message.get("id")] = message
+        self.good(answers[closing]["result"])
+        self.assertIn("was closed at", self.bad(answers[number]["result"]))
+
+    def test_twenty_sessions_live_side_by_side(self):
+        sessions = [self.create() for _ in range(20)]
+        numbers = {self.server.start("tools/call", name="execute_command", arguments={
+            "command": "echo %d > mine" % n, "session_id": s}): s for n, s in enumerate(sessions)}
+        while numbers:
+            message = self.server.lines.get(timeout=DEADLINE)
+            self.good(message["result"])
+            del numbers[message["id"]]
+        for n, session in enumerate(sessions):
+            run = self.good(self.server.tool("execute_command", command="cat mine",
+                                             session_id=session))
+            self.assertEqual(run["stdout"], "%d\n" % n)
+            self.good(self.server.tool("close_session", session_id=session))
+
+
+class Ends(SessionCase):
+    def test_a_session_that_nobody_uses_expires_and_says_so(self):
+        server = Server(SANDBOX_SESSION_IDLE="1")
+        session = self.create(server)
+        wait_for(lambda: not self.good(server.tool("list_sessions"))["sessions"])
+        text = self.bad(server.run("1", session_id=session))
+        self.assertRegex(text, r"expired at \d{4}-\d\d-\d\d .* UTC, after 1 second without use")
+        self.assertIn("create a new one", text)
+        wait_for(lambda: not children(server.process.pid))
+        self.assertEqual(server.close(), 0)
+
+    def test_the_end_of_a_life_ends_the_call_that_runs(self):
+        server = Server(SANDBOX_SESSION_LIFETIME="2")
+        session = self.create(server)
+        text = self.bad(server.run("while True: pass", session_id=session, timeout=100))
+        self.assertIn("its life of 2 seconds was over", text)
+        self.assertIn("its life of 2 seconds was over", self.bad(server.run("1", session_id=session)))
+        self.assertEqual(server.close(), 0)
+
+    def test_there_are_no_more_sessions_than_the_operator_allows(self):
+        server = Server(SANDBOX_SESSIONS="2")
+        first = self.create(server)
+        self.create(server)
+        self.assertIn("no more are allowed", self.bad(server.tool("create_session")))
+        self.good(server.tool("close_session", session_id=first))
+        self.create(server)
+        self.good(server.run("print(1)"))
+        self.assertEqual(server.close(), 0)
+
+    def test_a_client_that_ends_takes_its_sessions_along(self):
+        server = Server()
+        session = self.create(server)
+        self.create(server)
+        self.good(server.run("1", session_id=session))
+        sandboxes = children(server.process.pid)
+        self.assertEqual(len(sandboxes), 2)
+        # What runs may come to its end while somebody still reads.
+        server.start("tools/call", name="execute_code", arguments={
+            "code": "while True: pass", "timeout": 1, "session_id": session})
+        self.assertEqual(server.close(), 0)
+        for pid in sandboxes:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+
+class Peer:
+    """A client over HTTP, of the older era when it has been greeted and else of the newer."""
+
+    def __init__(self, url, modern=False):
+        self.url, self.session, self.modern, self.next_id = url, None, modern, 0
+        if not modern:
+            self.ask("initialize", protocolVersion="2025-11-25", capabilities={},
+                     clientInfo={"name": "test", "version": "1"})
+
+    def _headers(self, method, params):
+        headers = {"Content-Type": "application/json",
+                   "Accept": "application/json, text/event-stream"}
+        if self.modern:
+            headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+            name = params.get("uri" if method == "resources/read" else "name")
+            return headers | ({"Mcp-Name": name} if name else {})
+        return headers | ({"Mcp-Session-Id": self.session} if self.session else {})
+
+    def ask(self, method, **params):
+        self.next_id += 1
+        if self.modern:
+            params["_meta"] = MODERN
+        body = {"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}
+        request = urllib.request.Request(self.url, json.dumps(body).encode(),
+                                         self._headers(method, params))
+        with urllib.request.urlopen(request, timeout=DEADLINE) as response:
+            self.session = response.headers.get("Mcp-Session-Id") or self.session
+            text = response.read().decode()
+        if text.startswith("{"):
+            return json.loads(text)
+        answers = [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")
+                   and line[5:].strip()]
+        return answers[-1]
+
+    def tool(self, name, **arguments):
+        return self.ask("tools/call", name=name, arguments=arguments)["result"]
+
+    def leave(self):
+        urllib.request.urlopen(urllib.request.Request(
+            self.url, method="DELETE", headers={"Mcp-Session-Id": self.session}), timeout=DEADLINE)
+
+
+class Http(unittest.TestCase):
+    good, bad = Case.good, Case.bad
+
+    def setUp(self):
+        self.server = HttpServer([sandbox_test.PROGRAM, "mcp"], env=CLEAN)
+        self.addCleanup(self.server.__exit__)
+
+    def test_clients_of_the_older_era_do_not_see_each_other_s_sessions(self):
+        one, other = Peer(self.server.url), Peer(self.server.url)
+        session = self.good(one.tool("create_session"))["session_id"]
+        self.assertEqual(len(self.good(one.tool("list_sessions"))["sessions"]), 1)
+        for peer in (other, Peer(self.server.url, modern=True)):
+            self.assertEqual(self.good(peer.tool("list_sessions"))["sessions"], [])
+            self.assertEqual(self.good(peer.tool("list_sessions", session_ids=[session]))
+                             ["sessions"], [])
+            for name in ("execute_code", "close_session"):
+                arguments = {"code": "1"} if name == "execute_code" else {}
+                self.assertIn("never opened", self.bad(peer.tool(name, session_id=session,
+                                                                 **arguments)))
+        self.assertEqual(self.good(one.tool("execute_code", code="print(1)", session_id=session))
+                         ["stdout"], "1\n")
+
+    def test_a_client_of_the_older_era_takes_its_sessions_along(self):
+        one, other = Peer(self.server.url), Peer(self.server.url)
+        self.good(one.tool("create_session"))
+        kept = self.good(other.tool("create_session"))["session_id"]
+        one.leave()
+        wait_for(lambda: len(children(self.server.process.pid)) == 1)
+        self.good(other.tool("execute_code", code="1", session_id=kept))
+
+    def test_in_the_newer_era_the_id_is_the_key(self):
+        one, other = (Peer(self.server.url, modern=True) for _ in range(2))
+        session = self.good(one.tool("create_session"))["session_id"]
+        self.good(one.tool("execute_code", code="open('kept', 'w').write('x')", session_id=session))
+        self.assertEqual(self.good(other.tool("execute_code", code="print(open('kept').read())",
+                                              session_id=session))["stdout"], "x\n")
+        listed = self.good(other.tool("list_sessions"))
+        self.assertEqual(listed["sessions"], [])
+        self.assertIn("session_ids", listed["message"])
+        listed = self.good(other.tool("list_sessions", session_ids=[session]))
+        self.assertEqual([s["session_id"] for s in listed["sessions"]], [session])
+        self.assertEqual(self.good(Peer(self.server.url).tool("list_sessions"))["sessions"], [])
+
+    def test_all_sessions_end_with_the_server(self):
+        for modern in (False, True):
+            self.good(Peer(self.server.url, modern).tool("create_session"))
+        pids = children(self.server.process.pid)
+        self.assertEqual(len(pids), 2)
+        self.server.process.terminate()
+        self.assertEqual(self.server.process.wait(DEADLINE), 0)
+        for pid in pids:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+
+if __name__ == "__main__":
+    sandbox_test.PROGRAM = sys.argv.pop(1)
+    unittest.main(verbosity=1)
