@@ -4,6 +4,7 @@
 #include "agent/paths.h"
 #include "agent/send.h"
 #include "base/auto.h"
+#include "base/sparse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@ void get_done(struct get *g)
 	if (g->fd >= 0)
 		close(g->fd);
 	if (g->walks)
-		walk_done(&g->walk);
+		sbx_walk_done(&g->walk);
 	*g = (struct get){.fd = -1};
 }
 
@@ -31,7 +32,7 @@ static void start_file(struct get *g, int fd, uint64_t size)
 
 static int begin_walk(struct get *g, int fd, bool deep)
 {
-	int r = walk_begin(&g->walk, fd, deep);
+	int r = sbx_walk_begin(&g->walk, fd, deep);
 
 	g->walks = r == 0;
 	return r;
@@ -56,7 +57,7 @@ int get_begin(struct get *g, struct sbx_conn *conn, uint32_t channel, const stru
 		return fd == -ENXIO ? -EINVAL : fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (path_is_on_proc(fd) || !(S_ISREG(st.st_mode) || (m->deep && S_ISDIR(st.st_mode))))
+	if (sbx_is_on_proc(fd) || !(S_ISREG(st.st_mode) || (m->deep && S_ISDIR(st.st_mode))))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > m->most)
 		return -EFBIG;
@@ -79,25 +80,6 @@ int list_begin(struct get *g, const struct wire_list *m, const struct agent_fenc
 }
 
 /* ---- bytes of a file ---- */
-
-/*
- * Find out where the next data begin and end; what is before them is *ret_hole. A file system
- * that knows no holes has data everywhere.
- */
-static void find_data(struct get *g, uint64_t *ret_hole)
-{
-	off_t data = lseek(g->fd, (off_t)g->at, SEEK_DATA), hole;
-
-	if (data < 0)
-		data = errno == ENXIO ? (off_t)g->end : (off_t)g->at;
-	if ((uint64_t)data > g->end)
-		data = (off_t)g->end;
-	*ret_hole = (uint64_t)data - g->at;
-	hole = lseek(g->fd, data, SEEK_HOLE);
-	g->data_end = hole < 0 || (uint64_t)hole > g->end ? g->end : (uint64_t)hole;
-	if (g->data_end < (uint64_t)data || (uint64_t)data == g->end)
-		g->data_end = (uint64_t)data;
-}
 
 static void send_hole(struct get *g, struct sbx_conn *conn, uint32_t channel, uint64_t bytes)
 {
@@ -142,16 +124,17 @@ static int send_data(struct get *g, struct sbx_conn *conn, uint32_t channel, siz
 
 static int step_file(struct get *g, struct sbx_conn *conn, uint32_t channel, size_t *credit)
 {
-	uint64_t hole = 0;
+	struct sbx_extent extent;
 
 	if (g->at == g->end)
 		return end_file(g);
 	if (g->at < g->data_end)
 		return send_data(g, conn, channel, credit);
-	find_data(g, &hole);
-	if (hole > 0)
-		send_hole(g, conn, channel, hole);
-	else if (g->data_end == g->at)
+	extent = sbx_next_extent(g->fd, g->at, g->end);
+	g->data_end = extent.data_end;
+	if (extent.hole > 0)
+		send_hole(g, conn, channel, extent.hole);
+	else if (extent.data_end == g->at)
 		return end_file(g);
 	return 0;
 }
@@ -161,11 +144,11 @@ static int step_file(struct get *g, struct sbx_conn *conn, uint32_t channel, siz
 /* Open a file of a tree; what cannot be read any more or at all is one that does not go. */
 static enum wire_entry_kind open_entry(struct get *g, struct stat *st)
 {
-	int fd = walk_open(&g->walk);
+	int fd = sbx_walk_open(&g->walk);
 
 	if (fd < 0)
 		return WIRE_OTHER;
-	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || path_is_on_proc(fd)) {
+	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || sbx_is_on_proc(fd)) {
 		close(fd);
 		return WIRE_OTHER;
 	}
@@ -178,7 +161,7 @@ static int step_walk(struct get *g, struct sbx_conn *conn, uint32_t channel)
 	enum wire_entry_kind kind;
 	struct stat st;
 	bool closed;
-	int r = walk_next(&g->walk, &st, &closed);
+	int r = sbx_walk_next(&g->walk, &st, &closed);
 
 	if (r <= 0)
 		return r < 0 ? r : 1;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "agent/fence.h"
-#include "agent/walk.h"
+#include "base/walk.h"
 #include "wire/conn.h"
 #include "wire/message.h"
 
@@ -15,7 +15,7 @@
 
 struct get {
 	bool walks;	   /* there is a folder … */
-	struct walk walk;  /* … and this is where we are in it */
+	struct sbx_walk walk;  /* … and this is where we are in it */
 	bool files;	   /* a GET: the bytes of files go too */
 	uint64_t offset, length, most;
 	int fd;		   /* the file under way, or -1 */

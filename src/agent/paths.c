@@ -7,11 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
 static int open_here(int dirfd, const char *path, int flags)
 {
@@ -44,7 +42,8 @@ int path_open(const struct agent_fence *fence, const char *path, int flags)
 
 	if (base_fd < 0)
 		return base_fd;
-	return open_here(base_fd, rest[0] ? rest : ".", flags | O_NOFOLLOW | O_NOCTTY);
+	flags |= flags & O_PATH ? O_NOFOLLOW : O_NOFOLLOW | O_NOCTTY;
+	return open_here(base_fd, rest[0] ? rest : ".", flags);
 }
 
 int path_stat(const struct agent_fence *fence, const char *path, struct stat *ret)
@@ -54,13 +53,6 @@ int path_stat(const struct agent_fence *fence, const char *path, struct stat *re
 	if (fd < 0)
 		return fd;
 	return fstat(fd, ret) < 0 ? -errno : 0;
-}
-
-bool path_is_on_proc(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC;
 }
 
 /* ---- what the host is told ---- */

@@ -23,9 +23,6 @@ int path_open(const struct agent_fence *fence, const char *path, int flags);
 /* What is there itself; -errno. */
 int path_stat(const struct agent_fence *fence, const char *path, struct stat *ret);
 
-/* A program could read the agent through /proc under another name. */
-bool path_is_on_proc(int fd);
-
 /* Tell the host that it cannot be: "cannot VERB 'path': why", under the code that fits. */
 void path_refuse(struct sbx_conn *conn, uint32_t channel, int sys_errno, const char *verb,
 		 const char *path);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/walk.h"
+#include "base/walk.h"
 
-#include "agent/paths.h"
 #include "base/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static DIR *open_dir(int fd)
@@ -19,49 +20,49 @@ static DIR *open_dir(int fd)
 	return dir;
 }
 
-int walk_begin(struct walk *w, int root_fd, bool deep)
+int sbx_walk_begin(struct sbx_walk *w, int root_fd, bool deep)
 {
 	int fd = sbx_beneath_open(root_fd, "", O_RDONLY | O_DIRECTORY);
 	int r = fd < 0 ? fd : 0;
 
-	*w = (struct walk){.root_fd = root_fd, .deep = deep};
+	*w = (struct sbx_walk){.root_fd = root_fd, .deep = deep};
 	w->dir = open_dir(fd);
 	if (r == 0 && w->dir == NULL)
 		r = -ENOMEM;
 	if (r < 0)
-		walk_done(w);
+		sbx_walk_done(w);
 	return r;
 }
 
-void walk_done(struct walk *w)
+void sbx_walk_done(struct sbx_walk *w)
 {
 	if (w->dir != NULL)
 		closedir(w->dir);
 	if (w->root_fd >= 0)
 		close(w->root_fd);
 	free(w->levels);
-	*w = (struct walk){.root_fd = -1};
+	*w = (struct sbx_walk){.root_fd = -1};
 }
 
 /* ---- down and up ---- */
 
-static int push(struct walk *w)
+static int push(struct sbx_walk *w)
 {
 	if (w->depth == w->capacity) {
 		size_t capacity = w->capacity ? 2 * w->capacity : 16;
-		struct walk_level *grown = realloc(w->levels, capacity * sizeof(*grown));
+		struct sbx_walk_level *grown = realloc(w->levels, capacity * sizeof(*grown));
 
 		if (grown == NULL)
 			return -ENOMEM;
 		w->levels = grown;
 		w->capacity = capacity;
 	}
-	w->levels[w->depth++] = (struct walk_level){.at = telldir(w->dir), .length = w->folder_len};
+	w->levels[w->depth++] = (struct sbx_walk_level){.at = telldir(w->dir), .length = w->folder_len};
 	return 0;
 }
 
-/* Open the folder that is the present entry. The agent's own files in /proc are nobody's. */
-static int enter(struct walk *w)
+/* Open the folder that is the present entry. */
+static int enter(struct sbx_walk *w)
 {
 	int fd = sbx_beneath_open(w->root_fd, w->path, O_RDONLY | O_DIRECTORY);
 	DIR *dir;
@@ -69,7 +70,7 @@ static int enter(struct walk *w)
 
 	if (fd < 0)
 		return fd;
-	if (path_is_on_proc(fd)) {
+	if (sbx_is_on_proc(fd)) {
 		close(fd);
 		return -EACCES;
 	}
@@ -88,10 +89,10 @@ static int enter(struct walk *w)
 }
 
 /* Go on in the folder above; one that is gone meanwhile has nothing more. */
-static bool leave(struct walk *w)
+static bool leave(struct sbx_walk *w)
 {
 	while (w->depth > 0) {
-		const struct walk_level *level = &w->levels[--w->depth];
+		const struct sbx_walk_level *level = &w->levels[--w->depth];
 		DIR *dir;
 
 		w->folder_len = level->length;
@@ -109,13 +110,13 @@ static bool leave(struct walk *w)
 
 /* ---- entries ---- */
 
-static const char *entry_name(const struct walk *w)
+static const char *entry_name(const struct sbx_walk *w)
 {
 	return w->path + w->folder_len + (w->folder_len > 0);
 }
 
 /* The present entry's path: false when it is too long for one. */
-static bool set_path(struct walk *w, const char *name)
+static bool set_path(struct sbx_walk *w, const char *name)
 {
 	size_t at = w->folder_len, len = strlen(name);
 
@@ -132,7 +133,7 @@ static bool is_dot(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-int walk_next(struct walk *w, struct stat *ret, bool *ret_closed)
+int sbx_walk_next(struct sbx_walk *w, struct stat *ret, bool *ret_closed)
 {
 	*ret_closed = false;
 	for (;;) {
@@ -159,10 +160,17 @@ int walk_next(struct walk *w, struct stat *ret, bool *ret_closed)
 	}
 }
 
-int walk_open(struct walk *w)
+int sbx_walk_open(struct sbx_walk *w)
 {
 	int fd = openat(dirfd(w->dir), entry_name(w),
 			O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+bool sbx_is_on_proc(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC;
 }
