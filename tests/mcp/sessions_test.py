@@ -5,11 +5,14 @@
 Usage: sessions_test.py LLM_SANDBOX [unittest's arguments]
 """
 
+import base64
+import hashlib
 import json
 import pathlib
 import sys
 import time
 import unittest
+import urllib.parse
 import urllib.request
 
 import sandbox_test
@@ -180,6 +183,157 @@ class Sessions(SessionCase):
             self.good(self.server.tool("close_session", session_id=session))
 
 
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+                       "awAAAABJRU5ErkJggg==")
+
+
+class Files(SessionCase):
+    def setUp(self):
+        self.session = self.create()
+
+    def use(self, name, **arguments):
+        return self.server.tool(name, session_id=self.session, **arguments)
+
+    def shell(self, command):
+        run = self.good(self.use("execute_command", command=command))
+        self.assertEqual(run["exit_code"], 0, run)
+        return run["stdout"]
+
+    def read_resource(self, uri):
+        message, _ = self.server.ask("resources/read", uri=uri)
+        return message
+
+    def test_what_is_uploaded_is_there_and_can_be_read(self):
+        wrote = self.good(self.use("upload_file", path="data/é 1.txt", text="one\ntwo\n"))
+        self.assertEqual(wrote["bytes_written"], 8)
+        self.assertEqual(wrote["uri"], "sandbox://sessions/%s/files/data/%%C3%%A9%%201.txt"
+                         % self.session)
+        self.assertEqual(self.shell("cat 'data/é 1.txt'; stat -c %U data"), "one\ntwo\nsandbox\n")
+        read = self.good(self.use("read_file", path="data/é 1.txt"))
+        self.assertEqual((read["content"], read["encoding"], read["size"], read["mime_type"]),
+                         ("one\ntwo\n", "utf-8", 8, "text/plain"))
+        self.assertNotIn("next_offset", read)
+        contents = self.read_resource(wrote["uri"])["result"]["contents"]
+        self.assertEqual((contents[0]["text"], contents[0]["uri"]), ("one\ntwo\n", wrote["uri"]))
+
+    def test_bytes_travel_in_base64(self):
+        data = bytes(range(256)) * 3
+        self.good(self.use("upload_file", path="b.bin", base64=base64.b64encode(data).decode()))
+        self.assertEqual(self.shell("sha256sum < b.bin").split()[0],
+                         hashlib.sha256(data).hexdigest())
+        read = self.good(self.use("read_file", path="/sandbox/b.bin"))
+        self.assertEqual((read["encoding"], base64.b64decode(read["content"]), read["mime_type"]),
+                         ("base64", data, "application/octet-stream"))
+        blob = self.read_resource(read["uri"])["result"]["contents"][0]
+        self.assertEqual(base64.b64decode(blob["blob"]), data)
+        for wrong in ("a", "a-b_", "YQ=", "YQ==YQ==", "é"):
+            self.assertIn("base64", self.bad(self.use("upload_file", path="x", base64=wrong)))
+        self.assertIn("either", self.bad(self.use("upload_file", path="x")))
+        self.assertIn("either", self.bad(self.use("upload_file", path="x", text="", base64="")))
+
+    def test_a_file_is_replaced_added_to_or_new(self):
+        self.good(self.use("write_file", path="f", content="one\n"))
+        self.good(self.use("write_file", path="f", content="two\n", mode="append"))
+        self.assertEqual(self.shell("cat f"), "one\ntwo\n")
+        self.assertIn("f", self.bad(self.use("write_file", path="f", content="x", mode="new")))
+        self.good(self.use("write_file", path="new", content="", mode="new"))
+        self.good(self.use("upload_file", path="f", text="three"))
+        self.good(self.use("upload_file", path="f", base64="IWE", append=True))
+        self.assertEqual(self.shell("cat f new"), "three!a")
+
+    def test_an_image_comes_as_one(self):
+        self.good(self.use("upload_file", path="plot", base64=base64.b64encode(PNG).decode()))
+        result = self.use("read_file", path="plot")
+        self.assertEqual(self.good(result)["mime_type"], "image/png")
+        self.assertEqual(result["content"][0]["type"], "image")
+        self.assertEqual(base64.b64decode(result["content"][0]["data"]), PNG)
+
+    def test_a_large_file_comes_as_a_link_or_in_pieces(self):
+        self.shell("yes 'é234567' | head -c 200000 > big.txt")
+        result = self.use("read_file", path="big.txt")
+        read = self.good(result)
+        self.assertNotIn("content", read)
+        link = result["content"][0]
+        self.assertEqual((link["type"], link["uri"], link["size"], link["name"]),
+                         ("resource_link", read["uri"], 200000, "big.txt"))
+        text = self.read_resource(link["uri"])["result"]["contents"][0]["text"]
+        pieces, offset = "", 0
+        while offset is not None:
+            piece = self.good(self.use("read_file", path="big.txt", offset=offset, max_bytes=65537))
+            pieces += piece["content"]
+            offset = piece.get("next_offset")
+        self.assertEqual(pieces, text)
+        self.assertEqual(len(text.encode()), 200000)
+        self.shell("truncate -s 9M huge")
+        message = self.read_resource("sandbox://sessions/%s/files/huge" % self.session)
+        self.assertIn("in pieces", message["error"]["message"])
+        self.assertEqual(self.good(self.use("read_file", path="huge"))["size"], 9 << 20)
+        self.assertIn("max_bytes", self.bad(self.use("read_file", path="huge", max_bytes=2 << 20)))
+
+    def test_folders_are_listed_and_files_deleted(self):
+        self.shell("mkdir -p a/b; echo 1 > a/b/c; ln -s /etc/passwd link; mkfifo pipe")
+        entries = {e["path"]: e for e in self.good(self.use("list_files"))["entries"]}
+        self.assertEqual({path: e["kind"] for path, e in entries.items()},
+                         {"a": "folder", "link": "link", "pipe": "other"})
+        entries = self.good(self.use("list_files", path="a", recursive=True))["entries"]
+        self.assertEqual([(e["path"], e["kind"]) for e in entries], [("b", "folder"), ("b/c", "file")])
+        self.assertEqual(entries[1]["size"], 2)
+        self.assertRegex(entries[1]["modified"], r"^\d{4}-\d\d-\d\dT")
+        self.assertTrue(self.bad(self.use("delete_file", path="a")))
+        self.good(self.use("delete_file", path="a", recursive=True))
+        self.good(self.use("delete_file", path="link"))
+        self.assertEqual(self.shell("ls; test -e /etc/passwd"), "pipe\n")
+        self.assertIn("gone", self.bad(self.use("delete_file", path="gone")))
+        self.shell("for i in $(seq 1001); do : > $i; done")
+        self.assertTrue(self.bad(self.use("list_files")))
+
+    def test_names_that_are_no_text_have_a_uri(self):
+        self.shell("printf x > \"$(printf 'a\\377%%')\"")
+        entry = self.good(self.use("list_files"))["entries"][0]
+        self.assertEqual(entry["path"], "a\ufffd%")
+        contents = self.read_resource(entry["uri"])["result"]["contents"]
+        self.assertEqual(contents[0]["text"], "x")
+
+    def test_hostile_paths_lead_nowhere(self):
+        self.shell("ln -s /etc etc; ln -s /etc/passwd passwd; mkfifo pipe")
+        for path in ("passwd", "pipe", "/dev/null", "/proc/self/environ/x", "no/such",
+                     "/", ".", "../" * 30 + "etc/shadow", "x" * 300, "a/" * 1990 + "a"):
+            self.assertTrue(self.bad(self.use("read_file", path=path)), path)
+            uri = "sandbox://sessions/%s/files/%s" % (self.session, urllib.parse.quote(path, ""))
+            self.assertIn("error", self.read_resource(uri), path)
+        for path in ("etc/x", "/etc/x", "/usr/bin/x", "/x", "passwd/x"):
+            self.assertTrue(self.bad(self.use("write_file", path=path, content="x")), path)
+        for path in ("/etc/passwd", "etc/passwd", "/usr", "/"):
+            self.assertTrue(self.bad(self.use("delete_file", path=path, recursive=True)), path)
+        self.assertEqual(self.good(self.use("execute_command", command="ls"))["stdout"],
+                         "etc\npasswd\npipe\n")
+        self.good(self.use("delete_file", path=".", recursive=True))
+        self.assertEqual(self.shell("pwd; ls -A; ls -d /etc/passwd"), "/sandbox\n/etc/passwd\n")
+
+    def test_uris_of_nothing_are_refused(self):
+        self.good(self.use("write_file", path="f", content="x"))
+        good = "sandbox://sessions/%s/files/f" % self.session
+        self.assertIn("result", self.read_resource(good))
+        self.assertIn("result", self.read_resource(good[:-1] + "%66"))
+        for uri in (good + "%00", good + "%", good + "%2", good + "%zz", good[:-1], good[:-2],
+                    good.replace(self.session, "0" * 32), good.replace(self.session, "x"),
+                    good.replace(self.session, ""), good.replace("files", "other"), good + "?x",
+                    good.replace("sessions", "languages"), good + "/" * 100000):
+            self.assertEqual(self.read_resource(uri)["error"]["code"], -32002, uri[:200])
+        self.good(self.use("close_session"))
+        self.assertIn("was closed at", self.read_resource(good)["error"]["message"])
+
+    def test_who_subscribed_to_a_file_hears_of_its_change(self):
+        uri = self.good(self.use("write_file", path="f", content="x"))["uri"]
+        self.server.ask("resources/subscribe", uri=uri)
+        _, said = self.server.ask("tools/call", name="write_file", arguments={
+            "session_id": self.session, "path": "f", "content": "y"})
+        if not said:
+            said = [self.server.lines.get(timeout=DEADLINE)]
+        self.assertEqual([s["params"]["uri"] for s in said], [uri])
+        self.server.ask("resources/unsubscribe", uri=uri)
+
+
 class Ends(SessionCase):
     def test_a_session_that_nobody_uses_expires_and_says_so(self):
         server = Server(SANDBOX_SESSION_IDLE="1")
@@ -281,10 +435,13 @@ class Http(unittest.TestCase):
             self.assertEqual(self.good(peer.tool("list_sessions"))["sessions"], [])
             self.assertEqual(self.good(peer.tool("list_sessions", session_ids=[session]))
                              ["sessions"], [])
-            for name in ("execute_code", "close_session"):
-                arguments = {"code": "1"} if name == "execute_code" else {}
+            for name, arguments in (("execute_code", {"code": "1"}), ("close_session", {}),
+                                    ("list_files", {}), ("read_file", {"path": "f"}),
+                                    ("upload_file", {"path": "f", "text": ""})):
                 self.assertIn("never opened", self.bad(peer.tool(name, session_id=session,
                                                                  **arguments)))
+            answer = peer.ask("resources/read", uri="sandbox://sessions/%s/files/f" % session)
+            self.assertIn("never opened", answer["error"]["message"])
         self.assertEqual(self.good(one.tool("execute_code", code="print(1)", session_id=session))
                          ["stdout"], "1\n")
 

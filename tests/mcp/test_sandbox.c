@@ -12,6 +12,8 @@
 
 #include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/environment.h"
+#include "mcp/sandbox/file_uri.h"
+#include "mcp/sandbox/mime.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -267,6 +269,89 @@ static void bytes_without_end_are_bounded(void **state)
 	free(data);
 }
 
+/* ---- files ---- */
+
+static void every_path_has_a_uri_that_leads_back(void **state)
+{
+	static const char *const paths[] = {"a", "/etc/x", "a b/c%2F.txt", "\xff\x01?#\"", "a//b", "%",
+					    "\xc3\xa9"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		json_t *uri = mcp_file_uri("0123", paths[i]);
+		char *id = NULL, *path = NULL;
+
+		assert_true(mcp_file_uri_parse(json_string_value(uri), &id, &path));
+		assert_string_equal(id, "0123");
+		assert_string_equal(path, paths[i]);
+		json_decref(uri);
+		free(id);
+		free(path);
+	}
+}
+
+static void a_uri_of_no_file_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"sandbox://sessions/",
+		"sandbox://sessions/0/files",
+		"sandbox://sessions/0/files/",
+		"sandbox://sessions/0/other/a",
+		"sandbox://languages/python",
+		"sandbox://sessions/0/files/a%",
+		"sandbox://sessions/0/files/a%4",
+		"sandbox://sessions/0/files/a%g0",
+		"sandbox://sessions/0/files/a%00",
+	};
+	char *id = NULL, *path = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mcp_file_uri_parse(bad[i], &id, &path));
+	assert_null(id);
+	assert_null(path);
+}
+
+static void a_file_is_known_by_its_bytes_and_then_by_its_name(void **state)
+{
+	static const struct {
+		const char *path, *data, *mime_type;
+	} files[] = {
+		{"a", "x", "text/plain"},
+		{"a", "", "text/plain"},
+		{"a", "\xff", "application/octet-stream"},
+		{"a.CSV", "1,2", "text/csv"},
+		{"a.csv", "\xff\xfe", "application/octet-stream"},
+		{"d.json/a", "{}", "text/plain"},
+		{"d/a.json", "{}", "application/json"},
+		{"a.txt", "\x89PNG\r\n\x1a\nrest", "image/png"},
+		{"a.txt", "RIFF....WEBPVP8 ", "image/webp"},
+		{"a.svg", "<svg/>", "image/svg+xml"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_string_equal(mcp_mime_type(files[i].path, files[i].data, strlen(files[i].data),
+						  false),
+				    files[i].mime_type);
+	assert_string_equal(mcp_mime_type("a", "x\0y", 3, true), "application/octet-stream");
+}
+
+static void a_character_that_is_cut_at_the_end_is_text_all_the_same(void **state)
+{
+	const char *text = "a\xf0\x9f\x98\x80";
+
+	(void)state;
+	for (size_t len = 0; len <= strlen(text); len++) {
+		assert_true(mcp_is_text(text, len, true));
+		assert_int_equal(mcp_whole_characters(text, len), len == 5 ? 5 : len > 0);
+	}
+	assert_false(mcp_is_text(text, 3, false));
+	assert_false(mcp_is_text("\x80", 1, true));
+	assert_false(mcp_is_text("\xf0\x80x", 3, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +365,10 @@ int main(void)
 		cmocka_unit_test(no_character_is_cut_in_two),
 		cmocka_unit_test(bytes_that_are_no_text_become_text),
 		cmocka_unit_test(bytes_without_end_are_bounded),
+		cmocka_unit_test(every_path_has_a_uri_that_leads_back),
+		cmocka_unit_test(a_uri_of_no_file_is_refused),
+		cmocka_unit_test(a_file_is_known_by_its_bytes_and_then_by_its_name),
+		cmocka_unit_test(a_character_that_is_cut_at_the_end_is_text_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

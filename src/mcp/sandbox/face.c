@@ -38,6 +38,11 @@ static const struct mcp_tool *const tools[] = {
 	&mcp_tool_create_session,
 	&mcp_tool_close_session,
 	&mcp_tool_list_sessions,
+	&mcp_tool_upload_file,
+	&mcp_tool_write_file,
+	&mcp_tool_read_file,
+	&mcp_tool_list_files,
+	&mcp_tool_delete_file,
 	&mcp_tool_get_supported_languages,
 	&mcp_tool_get_language_details,
 };
