@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "core/link.h"
+#include "core/network.h"
 
 #include <llmsandbox/session.h>
 
@@ -25,6 +26,7 @@ struct sbx_session {
 	const struct sbx_spec *spec;
 	struct sbx_place *place;
 	struct sbx_link link;
+	struct sbx_session_network network;
 	struct wire_setup setup;
 	struct sbx_report report;
 	unsigned int runs;

@@ -15,6 +15,11 @@
 	prefix "-XX:MaxRAM={memory_mb}m", prefix "-XX:ActiveProcessorCount={cpus}", \
 		prefix "-XX:MaxRAMPercentage=70", prefix "-XX:-UsePerfData"
 
+/* It heeds no environment variable for a proxy; an empty host is none. */
+#define PROXIED                                                                 \
+	"-Dhttp.proxyHost={proxy_host}", "-Dhttp.proxyPort={proxy_port}", \
+		"-Dhttps.proxyHost={proxy_host}", "-Dhttps.proxyPort={proxy_port}"
+
 const struct sbx_lang sbx_lang_java = {
 	.info = {
 		.id = "java",
@@ -29,7 +34,7 @@ const struct sbx_lang sbx_lang_java = {
 	.version = SBX_ARGV("java", "-version"),
 	.compile = SBX_ARGV("javac", FITTED("-J"), "-J-XX:TieredStopAtLevel=1",
 			    "-J-XX:+UseSerialGC", "-encoding", "UTF-8", "-d", "{build}", "{src}"),
-	.run = SBX_ARGV("java", FITTED(""), "-Dfile.encoding=UTF-8", "-cp", "{build}:{dir}",
+	.run = SBX_ARGV("java", FITTED(""), PROXIED, "-Dfile.encoding=UTF-8", "-cp", "{build}:{dir}",
 			"{main}"),
 	.inspect = sbx_java_inspect,
 };

@@ -7,6 +7,7 @@
  *	{src}	the source file, absolute		{dir}	the folder it is in
  *	{build}	an empty writable folder for the compiler	{main}	from the inspect hook
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
+ *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
  */
 #pragma once
 
@@ -58,6 +59,7 @@ const struct sbx_lang *sbx_lang_guess(const char *file_name);
 struct sbx_lang_values {
 	const char *src, *dir, *build, *main;
 	unsigned long memory_mb, cpus;
+	unsigned long proxy_port; /* 0: no proxy */
 };
 
 /*
