@@ -7,9 +7,11 @@ Usage: sessions_test.py LLM_SANDBOX [unittest's arguments]
 
 import base64
 import hashlib
+import http.server
 import json
 import pathlib
 import sys
+import threading
 import time
 import unittest
 import urllib.parse
@@ -332,6 +334,97 @@ class Files(SessionCase):
             said = [self.server.lines.get(timeout=DEADLINE)]
         self.assertEqual([s["params"]["uri"] for s in said], [uri])
         self.server.ask("resources/unsubscribe", uri=uri)
+
+
+class Network(SessionCase):
+    """The peer is ours, on loopback, but not where programs look without a proxy."""
+
+    FETCH = ("import sys, urllib.request as u\n"
+             "for url in sys.argv[1:]:\n"
+             "    try: print(u.urlopen(url, timeout=20).read().decode())\n"
+             "    except Exception as e: print('no:', e)\n")
+
+    @classmethod
+    def setUpClass(cls):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"hello")
+
+            def log_message(self, *_):
+                pass
+
+        cls.peer = http.server.ThreadingHTTPServer(("127.0.0.2", 0), Handler)
+        threading.Thread(target=cls.peer.serve_forever, daemon=True).start()
+        cls.at = "127.0.0.2:%d" % cls.peer.server_port
+        cls.server = Server(SANDBOX_NETWORK="open", SANDBOX_ALLOW=cls.at + ", *.example.org")
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.peer.shutdown()
+        cls.peer.server_close()
+
+    def fetch(self, *urls, **arguments):
+        return self.good(self.server.run(self.FETCH, args=list(urls), **arguments))
+
+    def test_without_a_wish_there_is_no_network(self):
+        run = self.fetch("http://%s/" % self.at)
+        self.assertIn("no:", run["stdout"])
+        self.assertNotIn("network", run)
+
+    def test_an_allowed_host_is_reached_and_others_are_not_and_all_is_told(self):
+        other = "127.0.0.2:%d" % (self.peer.server_port - 1)
+        run = self.fetch("http://%s/" % self.at, "http://%s/" % other, allow=[self.at])
+        self.assertTrue(run["stdout"].startswith("hello\nno:"), run)
+        self.assertEqual([(a["host"], a["port"], a["verdict"]) for a in run["network"]],
+                         [("127.0.0.2", self.peer.server_port, "allowed"),
+                          ("127.0.0.2", self.peer.server_port - 1, "denied")])
+        self.assertEqual(run["network_attempts"], 2)
+        self.assertEqual(run["network"][0]["rule"], self.at)
+
+    def test_a_session_keeps_its_network(self):
+        session = self.create(network="allow")
+        run = self.fetch("http://%s/" % self.at, session_id=session)
+        self.assertEqual(run["stdout"], "hello\n")
+        for wish in ({"network": "none"}, {"allow": [self.at]}):
+            self.assertIn("create_session", self.bad(self.server.run("1", session_id=session, **wish)))
+
+    def test_an_open_network_is_open_to_public_hosts_alone(self):
+        for host in ("localhost", "127.0.0.1", "10.1.2.3", "169.254.169.254", "0x7f.1", "[::1]:80",
+                     "a.localhost", "10.0.0.0/8", "0.0.0.0/0", "example.com:25", "example.com:*",
+                     "intranet", "*.com", "192.168.1.1:443"):
+            text = self.bad(self.server.run("1", network="allow", allow=[host]))
+            self.assertIn("is not what this server allows", text, host)
+            self.assertIn("SANDBOX_ALLOW", text, host)
+        self.good(self.server.run("1", network="open"))
+        self.good(self.server.run("1", allow=["pypi.example.com", "*.example.com:8443", "8.8.8.8"]))
+        for host in ("", "http://x.example", "a b", "x" * 300):
+            self.assertTrue(self.bad(self.server.run("1", allow=[host])), host)
+
+    def test_no_more_is_given_than_the_operator_allows(self):
+        none = Server()
+        for wish in ({"network": "open"}, {"network": "packages"}, {"network": "allow"},
+                     {"allow": ["example.org"]}):
+            text = self.bad(none.run("1", **wish))
+            self.assertIn("more than this server allows, which is 'none'", text)
+            self.assertIn("SANDBOX_NETWORK", text)
+            self.assertTrue(self.bad(none.tool("create_session", **wish)))
+        self.good(none.run("1", network="none"))
+        self.good(none.run("1", network=None, allow=[]))
+        self.assertEqual(none.close(), 0)
+        some = Server(SANDBOX_ALLOW="*.example.org,example.com:8443")
+        for allow in (["a.example.org"], ["*.example.org"], ["EXAMPLE.com:8443"], ["a.example.org:443"]):
+            self.good(some.run("1", allow=allow))
+        self.good(some.run("1", network="allow"))
+        for host in ("example.org", "a.example.org:8443", "example.com", "*.a.example.org",
+                     "a.example.org:*", "example.net"):
+            text = self.bad(some.run("1", allow=[host]))
+            self.assertIn("*.example.org, example.com:8443", text)
+        self.assertIn("'allow'", self.bad(some.run("1", network="open")))
+        self.assertIn("goes with", self.bad(some.run("1", network="none", allow=["a.example.org"])))
+        self.assertEqual(some.close(), 0)
 
 
 class Ends(SessionCase):

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "egress/policy.h"
 #include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/environment.h"
 #include "mcp/sandbox/file_uri.h"
@@ -106,6 +107,32 @@ static void sessions_have_limits_of_their_own(void **state)
 	assert_int_equal(e.sessions, 7);
 	assert_int_equal(e.idle_ms, 60000);
 	assert_int_equal(e.lifetime_ms, 120000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
+}
+
+static void the_network_is_bounded_by_the_environment(void **state)
+{
+	static const struct {
+		const char *mode, *hosts;
+		enum sbx_network_mode most;
+		size_t rules;
+	} good[] = {
+		{"SANDBOX_NETWORK=open", "X=", SBX_NETWORK_OPEN, 0},
+		{"SANDBOX_NETWORK=packages", "SANDBOX_ALLOW=a.example", SBX_NETWORK_PACKAGES, 1},
+		{"SANDBOX_NETWORK=", "SANDBOX_ALLOW= a.example , *.b.example:80,", SBX_NETWORK_ALLOW, 2},
+	};
+	static const char *const bad[] = {"SANDBOX_NETWORK=all", "SANDBOX_ALLOW=a b",
+					  "SANDBOX_ALLOW=http://x"};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(read_environment(&e, good[i].mode, good[i].hosts), 0);
+		assert_int_equal(e.network->mode, good[i].most);
+		assert_int_equal(e.network->rule_count, good[i].rules);
+		mcp_environment_done(&e);
+	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_true(read_environment(&e, bad[i]) < 0);
 }
@@ -359,6 +386,7 @@ int main(void)
 		cmocka_unit_test(memory_is_read_as_the_original_reads_it),
 		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
 		cmocka_unit_test(sessions_have_limits_of_their_own),
+		cmocka_unit_test(the_network_is_bounded_by_the_environment),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),

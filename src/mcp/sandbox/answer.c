@@ -2,6 +2,7 @@
 #include "mcp/sandbox/answer.h"
 
 #include "mcp/sandbox/clip.h"
+#include "mcp/sandbox/network.h"
 #include "mcp/sandbox/reply.h"
 
 #include <string.h>
@@ -31,6 +32,10 @@ const char mcp_answer_schema[] =
 	"\"peak_memory_bytes\": {\"type\": \"integer\"},"
 	"\"processes_killed\": {\"type\": \"integer\", \"description\": "
 	"\"left running at the end, and killed\"},"
+	"\"network\": {\"type\": \"array\", \"description\": "
+	"\"what it tried to reach, the last 50: host, port, verdict (allowed, denied, failed) and the "
+	"rule or reason\", \"items\": {\"type\": \"object\"}},"
+	"\"network_attempts\": {\"type\": \"integer\", \"description\": \"all of them\"},"
 	"\"isolation_missing\": {\"type\": \"array\", \"description\": "
 	"\"fences that this machine does not offer\"}"
 	"}, \"required\": [\"exit_code\", \"stdout\", \"stderr\", \"success\", \"reason\", "
@@ -111,6 +116,9 @@ static json_t *to_json(const struct sbx_result *r, size_t max_output, json_t *li
 	mcp_set(object, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
 	if (r->processes_killed > 0)
 		mcp_set(object, "processes_killed", json_integer(r->processes_killed));
+	if (r->egress_count > 0)
+		mcp_set(object, "network_attempts", json_integer((json_int_t)r->egress_count));
+	mcp_set(object, "network", mcp_network_attempts(r));
 	mcp_set(object, "isolation_missing", missing_fences(r));
 	return object;
 }

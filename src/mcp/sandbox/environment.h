@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
 struct mcp_environment {
@@ -16,11 +17,15 @@ struct mcp_environment {
 	size_t sessions;      /* at one time; SANDBOX_SESSIONS */
 	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
 	uint64_t lifetime_ms; /* SANDBOX_SESSION_LIFETIME, in seconds */
+	/* The most that a call may ask for: SANDBOX_NETWORK, SANDBOX_ALLOW; owned. NULL: none. */
+	struct sbx_network *network;
 };
 
-/* variables: "NAME=value", NULL-terminated, as environ(7) is. */
+/* variables: "NAME=value", NULL-terminated, as environ(7) is. Free with mcp_environment_done(). */
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err);
+
+void mcp_environment_done(struct mcp_environment *environment);
 
 /* A new spec with what the environment says. */
 int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,

@@ -26,8 +26,9 @@ static const char instructions[] =
 	"text, or to test code instead of guessing what it does; execute_command for Unix tools. Each "
 	"call starts from nothing unless you give it a session_id of create_session: then files stay "
 	"from call to call, until the session is closed or expires. Give all inputs with the call "
-	"(stdin, args, files), and print what you want to know. There is no network, so nothing can be "
-	"installed or fetched: get_language_details tells which libraries there are. A failing program "
+	"(stdin, args, files), and print what you want to know. There is no network unless you ask for one "
+	"(network, allow) and whoever runs this server allows it: get_language_details tells which "
+	"libraries are there without it. A failing program "
 	"is a normal result with an exit_code; reason says when a limit ended it (timeout, memory), and "
 	"larger ones can be asked for. Long output is cut in the middle; print less, or raise "
 	"max_output.";
@@ -70,6 +71,7 @@ int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, st
 	if (r == 0)
 		r = make_registry(sandbox, err);
 	if (r < 0) {
+		mcp_environment_done(&sandbox->environment);
 		free(sandbox);
 		return r;
 	}
@@ -86,6 +88,7 @@ void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 		return;
 	sbx_registry_free(sandbox->registry);
 	mcp_libraries_done(&sandbox->libraries);
+	mcp_environment_done(&sandbox->environment);
 	free(sandbox);
 }
 

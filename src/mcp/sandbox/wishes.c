@@ -36,12 +36,27 @@ static int set_cpus(struct sbx_spec *spec, const struct mcp_environment *e, cons
 	return sbx_spec_set_limit(spec, SBX_LIMIT_CPU_MILLI, wanted, err);
 }
 
+static int set_network(struct sbx_spec *spec, const struct mcp_environment *e,
+		       const json_t *arguments, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	int r = mcp_network_make(e, arguments, &network, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_spec_set_network(spec, network, err);
+	sbx_network_free(network);
+	return r;
+}
+
 static int set_wishes(struct sbx_spec *spec, const struct mcp_environment *e,
 		      const json_t *arguments, struct sbx_error *err)
 {
 	int r = set_memory(spec, e, json_object_get(arguments, "memory_mb"), err);
 
-	return r < 0 ? r : set_cpus(spec, e, json_object_get(arguments, "cpus"), err);
+	if (r == 0)
+		r = set_cpus(spec, e, json_object_get(arguments, "cpus"), err);
+	return r < 0 ? r : set_network(spec, e, arguments, err);
 }
 
 static int set_output(struct sbx_spec *spec, size_t max_output, struct sbx_error *err)
@@ -76,7 +91,7 @@ int mcp_make_spec(const struct mcp_environment *e, const json_t *arguments, cons
 
 int mcp_refuse_wishes(const json_t *arguments, struct sbx_error *err)
 {
-	static const char *const names[] = {"memory_mb", "cpus"};
+	static const char *const names[] = {"memory_mb", "cpus", "network", "allow"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const json_t *value = json_object_get(arguments, names[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mcp/sandbox/environment.h"
+#include "mcp/sandbox/network.h"
 
 #include <jansson.h>
 
@@ -11,7 +12,8 @@
 	{.name = "memory_mb", .type = MCP_INTEGER, .nullable = true, .min = 8, .max = 1048576,     \
 	 .description = "Memory in MiB, 1024 by default"},                                         \
 	{.name = "cpus", .type = MCP_NUMBER, .nullable = true, .min = 0.01, .max = 1024,           \
-	 .description = "CPUs, 1 by default; fractions are allowed"}
+	 .description = "CPUs, 1 by default; fractions are allowed"},                              \
+	MCP_NETWORK_ARGUMENTS
 
 /*
  * A new spec for the arguments; of each output stream as much is kept as max_output characters
