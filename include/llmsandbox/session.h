@@ -102,6 +102,13 @@ SBX_API int sbx_session_exec(struct sbx_session *session, const struct sbx_comma
 			     struct sbx_result **ret, struct sbx_error *err);
 
 /*
+ * Run commands one after the other until one does not exit with 0; *ret is of the last one that
+ * ran. Without any it is an empty result with exit code 0.
+ */
+SBX_API int sbx_session_exec_all(struct sbx_session *session, const struct sbx_command *commands,
+				 size_t count, struct sbx_result **ret, struct sbx_error *err);
+
+/*
  * A program that goes on in the background of a session, beside its other operations and after
  * them, until it ends, its time is over (io.timeout_ms; 0: none), or the session ends. Its output
  * is kept as that of a run is; callbacks and stdin_fd of its io are not used. Its handle may be

@@ -8,7 +8,7 @@
 
 #include "agent/fence.h"
 #include "agent/files.h"
-#include "agent/program.h"
+#include "agent/programs.h"
 #include "wire/conn.h"
 
 #define AGENT_STREAM_FD 3
@@ -21,7 +21,8 @@ struct agent {
 	struct agent_fence fence;
 	bool is_set_up;
 	int signal_fd; /* SIGCHLD */
-	struct program program;
+	struct programs programs;
+	uint64_t life_ends_ns; /* when the sandbox is over whatever runs; 0: never */
 	struct transfer transfer;
 };
 

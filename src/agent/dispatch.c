@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include "agent/send.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -24,6 +25,7 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");
 	a->is_set_up = true;
+	a->life_ends_ns = sbx_deadline_ns(a->setup.life_ms);
 	if (uname(&uts) == 0)
 		snprintf(ready.kernel, sizeof(ready.kernel), "%.64s", uts.release);
 	wire_ready_format(&payload, &ready);
@@ -38,7 +40,7 @@ static int start_program(struct agent *a, const struct wire_frame *frame, struct
 
 	if (!wire_exec_parse(frame->payload, frame->len, &m))
 		return malformed(frame, err);
-	program_start(&a->program, &a->conn, frame->channel, &m, &a->fence);
+	programs_start(&a->programs, &a->conn, frame->channel, &m, &a->fence);
 	wire_exec_done(&m);
 	return 0;
 }
@@ -72,8 +74,10 @@ static int start_get_or_list(struct agent *a, const struct wire_frame *frame,
 /* What goes to an operation that runs; for one that is over already it is late, not wrong. */
 static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
-	if (a->program.channel != 0 && frame->channel == a->program.channel)
-		return program_take(&a->program, frame, err);
+	struct program *program = programs_find(&a->programs, frame->channel);
+
+	if (program != NULL)
+		return program_take(program, frame, err);
 	if (a->transfer.kind != TRANSFER_NONE && frame->channel == a->transfer.channel)
 		return transfer_take(&a->transfer, &a->conn, frame, err);
 	return 0;

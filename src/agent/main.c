@@ -79,28 +79,30 @@ static void read_signals(struct agent *a)
 
 	while (read(a->signal_fd, &info, sizeof(info)) > 0)
 		;
-	program_reap(&a->program);
+	programs_reap(&a->programs);
 }
 
 static int wait_ms(const struct agent *a)
 {
+	uint64_t deadline_ns = programs_deadline_ns(&a->programs);
+
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
-	if (a->program.channel == 0 || a->program.over)
-		return -1;
-	return sbx_poll_ms(a->program.deadline_ns);
+	if (deadline_ns == 0 || (a->life_ends_ns != 0 && a->life_ends_ns < deadline_ns))
+		deadline_ns = a->life_ends_ns;
+	return sbx_poll_ms(deadline_ns);
 }
 
 static int turn(struct agent *a, struct sbx_error *err)
 {
-	struct pollfd fds[2 + PROGRAM_POLLFDS] = {
+	struct pollfd fds[2 + PROGRAMS_POLLFDS] = {
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
 	};
+	size_t count = 2 + programs_poll(&a->programs, fds + 2);
 	int r = 0;
 
-	program_poll(&a->program, fds + 2);
-	if (poll(fds, 2 + PROGRAM_POLLFDS, wait_ms(a)) < 0)
+	if (poll(fds, count, wait_ms(a)) < 0)
 		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot wait");
 	if (fds[1].revents)
 		read_signals(a);
@@ -108,9 +110,14 @@ static int turn(struct agent *a, struct sbx_error *err)
 		r = read_frames(a, err);
 	if (r < 0)
 		return r;
-	program_pump(&a->program, &a->conn);
+	programs_pump(&a->programs, &a->conn);
 	transfer_pump(&a->transfer, &a->conn);
 	return sbx_conn_flush(&a->conn, err);
+}
+
+static bool is_over(const struct agent *a)
+{
+	return a->conn.eof || (a->life_ends_ns != 0 && sbx_now_ns() >= a->life_ends_ns);
 }
 
 /* Tell the host why, if it listens. */
@@ -134,16 +141,17 @@ int main(void)
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
 	agent.transfer.fd = agent.transfer.folder_fd = -1;
+	programs_init(&agent.programs);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)
 		return 1;
 	say_hello(&agent);
 	r = sbx_conn_flush(&agent.conn, &err);
-	while (r == 0 && !agent.conn.eof)
+	while (r == 0 && !is_over(&agent))
 		r = turn(&agent, &err);
 	if (r < 0)
 		say_goodbye(&agent, &err);
 	transfer_abort(&agent.transfer);
-	agent_tree_end(&agent.program.tree);
+	programs_end(&agent.programs);
 	return 0;
 }

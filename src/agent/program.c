@@ -13,27 +13,40 @@
 /* ---- start ---- */
 
 /* Pipes and process: the program runs, or err says why not. */
-static int launch(struct program *p, const struct wire_exec *exec, const struct agent_fence *fence,
-		  struct agent_pipes *pipes, struct sbx_error *err)
+static int launch(struct program *p, const struct agent_spawn *s,
+		  struct agent_supervisors *supervisors, struct sbx_error *err)
+{
+	pid_t pid = -1;
+	int r;
+
+	if (s->exec->flags & WIRE_EXEC_BACKGROUND)
+		return supervisor_start(&p->supervisor, s, supervisors, &p->tree, err);
+	r = agent_spawn(s, &pid, err);
+	if (r == 0)
+		agent_tree_init(&p->tree, supervisors, pid);
+	return r;
+}
+
+static int launch_in_pipes(struct program *p, const struct wire_exec *exec,
+			   const struct agent_fence *fence, struct agent_supervisors *supervisors,
+			   struct agent_pipes *pipes, struct sbx_error *err)
 {
 	struct agent_spawn s = {.fence = fence, .exec = exec};
-	pid_t pid = -1;
 	int r = agent_pipes_open(pipes, (exec->flags & WIRE_EXEC_STDIN) != 0, fence);
 
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot make pipes for '%.128s'", exec->argv[0]);
 	memcpy(s.fds, pipes->theirs, sizeof(s.fds));
-	r = agent_spawn(&s, &pid, err);
+	r = launch(p, &s, supervisors, err);
 	agent_pipes_close_theirs(pipes);
 	if (r < 0)
 		agent_pipes_close_ours(pipes);
-	else
-		agent_tree_init(&p->tree, pid);
 	return r;
 }
 
 void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
-		   const struct wire_exec *exec, const struct agent_fence *fence)
+		   const struct wire_exec *exec, const struct agent_fence *fence,
+		   struct agent_supervisors *supervisors)
 {
 	static const enum wire_type types[2] = {WIRE_STDOUT, WIRE_STDERR};
 	struct sbx_buf payload = SBX_BUF_INIT(16);
@@ -44,8 +57,9 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 		send_error(conn, channel, SBX_E_UNAVAILABLE, 0, "another program is running");
 		return;
 	}
-	*p = (struct program){.start_ns = sbx_now_ns(), .cpu_ms = exec->cpu_ms};
-	if (launch(p, exec, fence, &pipes, &err) < 0) {
+	*p = (struct program){
+		.start_ns = sbx_now_ns(), .cpu_ms = exec->cpu_ms, .supervisor = {.fd = -1}};
+	if (launch_in_pipes(p, exec, fence, supervisors, &pipes, &err) < 0) {
 		send_failure(conn, channel, &err);
 		return;
 	}
@@ -69,12 +83,18 @@ static void finish_tree(struct program *p)
 {
 	p->end_ns = sbx_now_ns();
 	agent_tree_end(&p->tree);
+	supervisor_done(&p->supervisor);
 	p->over = true;
 }
 
 static void end_by_force(struct program *p, enum wire_reason reason)
 {
 	p->reason = reason;
+	/* What a supervisor knows of its program it tells no more. */
+	if (p->tree.supervisor != 0) {
+		p->tree.program_ended = true;
+		p->tree.program_status = SIGKILL;
+	}
 	finish_tree(p);
 }
 
@@ -167,11 +187,11 @@ static void send_exit(struct program *p, struct sbx_conn *conn)
 		.status = (uint32_t)(signalled ? WTERMSIG(status) : WEXITSTATUS(status)),
 		.killed = p->tree.killed,
 		.wall_ns = p->end_ns - p->start_ns,
-		.user_us = p->tree.user_us,
-		.system_us = p->tree.system_us,
-		.max_rss_bytes = p->tree.max_rss_bytes,
-		.read_bytes = p->tree.read_bytes,
-		.write_bytes = p->tree.write_bytes,
+		.user_us = p->tree.cost.user_us,
+		.system_us = p->tree.cost.system_us,
+		.max_rss_bytes = p->tree.cost.max_rss_bytes,
+		.read_bytes = p->tree.cost.read_bytes,
+		.write_bytes = p->tree.cost.write_bytes,
 	};
 
 	for (int i = 0; i < 2; i++) {
@@ -194,12 +214,24 @@ void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS])
 		fds[i] = (struct pollfd){.fd = -1};
 	if (p->channel == 0)
 		return;
+	if (p->supervisor.fd >= 0)
+		fds[3] = (struct pollfd){.fd = p->supervisor.fd, .events = POLLIN};
 	if (input_wants_write(&p->input))
 		fds[0] = (struct pollfd){.fd = p->input.fd, .events = POLLOUT};
 	for (int i = 0; i < 2; i++) {
 		if (output_wants_read(&p->outputs[i]))
 			fds[1 + i] = (struct pollfd){.fd = p->outputs[i].fd, .events = POLLIN};
 	}
+}
+
+/* The end of a background program comes by its supervisor. */
+static void heed_supervisor(struct program *p)
+{
+	if (p->over || p->supervisor.fd < 0)
+		return;
+	supervisor_read(&p->supervisor, &p->tree);
+	if (p->tree.program_ended)
+		finish_tree(p);
 }
 
 static void heed_deadline(struct program *p)
@@ -213,6 +245,7 @@ void program_pump(struct program *p, struct sbx_conn *conn)
 {
 	if (p->channel == 0)
 		return;
+	heed_supervisor(p);
 	heed_deadline(p);
 	input_pump(&p->input, conn, p->channel);
 	for (int i = 0; i < 2; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program that runs, from EXEC to EXIT: at most one at a time.
+ * A program, from EXEC to EXIT: one at a time in the foreground, several in the background.
  *
  * It is running until its first process has ended; then everything it left behind is killed and
  * reaped, what is still in its pipes is read, and when the host has taken that, EXIT is sent.
@@ -10,6 +10,7 @@
 #include "agent/fence.h"
 #include "agent/input.h"
 #include "agent/output.h"
+#include "agent/supervisor.h"
 #include "agent/tree.h"
 #include "wire/conn.h"
 #include "wire/message.h"
@@ -24,24 +25,26 @@ struct program {
 	uint64_t cpu_ms;
 	uint64_t start_ns, deadline_ns, end_ns;
 	struct agent_tree tree;
+	struct supervisor supervisor; /* of one in the background; its fd is -1 else */
 	struct input input;
 	struct output outputs[2];
 };
 
-#define PROGRAM_POLLFDS 3
+#define PROGRAM_POLLFDS 4
 
 /* Start one; what goes wrong is told to the host on its channel. */
 void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
-		   const struct wire_exec *exec, const struct agent_fence *fence);
+		   const struct wire_exec *exec, const struct agent_fence *fence,
+		   struct agent_supervisors *supervisors);
 
 /* A message for its channel; -code when the host broke the protocol. */
 int program_take(struct program *p, const struct wire_frame *frame, struct sbx_error *err);
 
-/* What to wait for, and until when (0: for ever). */
+/* What to wait for. */
 void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS]);
 
 /* Move bytes, heed the deadline, notice the end. */
 void program_pump(struct program *p, struct sbx_conn *conn);
 
-/* Reap what has ended. */
+/* The one in the foreground: reap what has ended, also when none runs. */
 void program_reap(struct program *p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/env.h"
 
+#include "backend/spec.h"
 #include "base/auto.h"
 #include "base/strv.h"
 
@@ -60,9 +61,14 @@ static int set_list(struct env *env, const char *const *list, struct sbx_error *
 
 static int set_standard(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
 {
+	const struct wire_setup *setup = &from->session->setup;
 	const char *const pairs[][2] = {
-		{"PATH", SBX_LANG_PATH}, {"HOME", from->home},	 {"TMPDIR", from->tmp},
-		{"USER", "sandbox"},	 {"LOGNAME", "sandbox"}, {"LANG", "C.UTF-8"},
+		{"PATH", SBX_LANG_PATH},
+		{"HOME", setup->writable_count > 0 ? "/home/sandbox" : setup->workdir},
+		{"TMPDIR", sbx_session_scratch(from->session)},
+		{"USER", "sandbox"},
+		{"LOGNAME", "sandbox"},
+		{"LANG", "C.UTF-8"},
 	};
 	int r = 0;
 
@@ -95,7 +101,7 @@ int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_er
 	if (r == 0)
 		r = set_language(&env, from, err);
 	if (r == 0)
-		r = set_list(&env, (const char *const *)from->spec->env, err);
+		r = set_list(&env, (const char *const *)from->session->spec->env, err);
 	if (r == 0)
 		r = set_list(&env, from->extra, err);
 	if (r == 0)

@@ -2,16 +2,14 @@
 /* The environment of a program, built from nothing: later assignments replace earlier ones. */
 #pragma once
 
-#include "backend/spec.h"
 #include "base/error.h"
+#include "core/session.h"
 #include "lang/lang.h"
 
 struct sbx_env_sources {
-	const char *home;
-	const char *tmp;
+	const struct sbx_session *session;
 	const struct sbx_lang *lang; /* or NULL */
 	const struct sbx_lang_values *values;
-	const struct sbx_spec *spec;
 	const char *const *extra; /* of this run, or NULL */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One conversation with the agent: files put, programs run one after the other, their output
- * kept and handed to callbacks, credit, limits that the host watches, and cancelling.
+ * One operation's conversation with the agent: files put, programs run one after the other, with
+ * the limits that the host watches, and cancelling.
  *
  *	struct sbx_exchange x;
  *	sbx_exchange_init(&x, session, io);
@@ -16,37 +16,29 @@
 
 #include "backend/backend.h"
 #include "core/capture.h"
-#include "wire/conn.h"
+#include "core/link.h"
+#include "core/program.h"
 
 #include <llmsandbox/session.h>
 
 /* A PUT under way. */
 struct sbx_transfer {
-	uint32_t channel; /* 0: none */
+	struct sbx_channel channel;
+	bool under_way;
 	const char *data;
 	size_t len, at;
 	size_t credit;
 };
 
-/* A program under way. */
-struct sbx_process {
-	uint32_t channel; /* 0: none */
-	bool exited;
-	struct wire_exit exit;
-	size_t stdin_at, stdin_credit;
-	bool stdin_open;
-	size_t consumed[2]; /* output taken and not yet granted again */
-};
-
 struct sbx_exchange {
 	struct sbx_session *session;
-	struct sbx_conn *conn;	 /* the session's, as is the next */
+	struct sbx_link *link;	 /* the session's, as is the next */
 	struct sbx_place *place;
 	const struct sbx_io *io;
 	struct sbx_capture capture[2];
 	struct sbx_transfer put;
-	struct sbx_process process;
-	struct sbx_error put_error; /* the agent's refusal of a file, not told yet */
+	struct sbx_program program;
+	struct sbx_error put_error;   /* the agent's refusal of a file, not told yet */
 	struct sbx_place_usage usage; /* when it was last looked at */
 	uint64_t oom_kills;	      /* when it began */
 	unsigned int interrupts; /* of io->cancel, acted on so far */
@@ -70,7 +62,3 @@ int sbx_exchange_settle(struct sbx_exchange *x, struct sbx_error *err);
 /* Run a program to its end. On success either *ret is set or x->lost is. */
 int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
 		      struct sbx_error *err);
-
-/* Wait for the frame of this type on channel 0, for at most timeout_ms (used at the start). */
-int sbx_exchange_expect(struct sbx_conn *conn, enum wire_type type, uint64_t timeout_ms,
-			struct wire_frame *ret, struct sbx_error *err);

@@ -15,8 +15,8 @@
  *		r = sbx_link_turn(link, &(struct sbx_wait){.cancel = cancel}, err);
  *	sbx_link_remove(link, &ch);
  *
- * After an error SBX_E_PROTOCOL the stream is out of step and the session is over. The stream
- * ending is no error but link->lost. What a channel that was removed still gets is passed over.
+ * After a turn that failed the stream is out of step and the session is over. The stream ending
+ * is no error but link->lost. What a channel that was removed still gets is passed over.
  */
 #pragma once
 
@@ -26,19 +26,27 @@
 
 #include <llmsandbox/session.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sbx_channel;
 struct sbx_relay;
 
-/* One frame of the agent for this channel; the payload is gone after it. */
+/*
+ * One frame of the agent for this channel; the payload is gone after it. An error ends the
+ * session: what is only this channel's trouble the channel keeps to itself.
+ */
 typedef int sbx_channel_fn(struct sbx_channel *ch, const struct wire_frame *frame,
 			   struct sbx_error *err);
+
+/* Whoever drives is about to wait: what is to be sent now? It may remove and free its channel. */
+typedef int sbx_turn_fn(struct sbx_channel *ch, struct sbx_error *err);
 
 struct sbx_channel {
 	uint32_t id; /* sbx_link_add() sets it */
 	sbx_channel_fn *on_frame;
+	sbx_turn_fn *on_turn; /* or NULL */
 	void *owner;
 	struct sbx_channel *next;
 };
@@ -50,12 +58,13 @@ struct sbx_link {
 	uint32_t next_id;
 	int wake_fd; /* an eventfd: whoever drives shall look up */
 	struct sbx_relay *relay; /* or NULL: no network */
-	bool lost; /* the stream ended */
+	atomic_bool lost; /* the stream ended */
+	bool failed;	  /* a turn failed: the stream is out of step */
 };
 
 /* What a turn waits for besides frames. */
 struct sbx_wait {
-	uint64_t deadline_ns;	   /* 0: none; a turn returns by then, and at least every 100 ms */
+	uint64_t deadline_ns;	   /* a turn returns by then; 0: when something happened */
 	struct sbx_cancel *cancel; /* wakes; what it asks for is the caller's to see */
 	int input_fd;		   /* wait until it is readable too, where wants_input */
 	bool wants_input;
@@ -64,6 +73,9 @@ struct sbx_wait {
 
 int sbx_link_init(struct sbx_link *link, struct sbx_session *session, struct sbx_error *err);
 void sbx_link_done(struct sbx_link *link);
+
+/* Whoever drives shall look up: any thread. */
+void sbx_link_wake(struct sbx_link *link);
 
 void sbx_link_add(struct sbx_link *link, struct sbx_channel *ch);
 void sbx_link_remove(struct sbx_link *link, struct sbx_channel *ch);

@@ -34,6 +34,20 @@ const char *sbx_isolation_status_name(enum sbx_isolation_status status)
 	return (unsigned int)status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
 }
 
+struct sbx_result *sbx_result_empty(void)
+{
+	struct sbx_result *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	r->out.data = calloc(1, 1);
+	r->errout.data = calloc(1, 1);
+	if (r->out.data != NULL && r->errout.data != NULL)
+		return r;
+	sbx_result_free(r);
+	return NULL;
+}
+
 void sbx_result_add_cost(struct sbx_result *result, const struct wire_exit *exit)
 {
 	result->cpu_user_us += exit->user_us;
@@ -45,13 +59,15 @@ void sbx_result_add_cost(struct sbx_result *result, const struct wire_exit *exit
 		result->peak_memory_bytes = exit->max_rss_bytes;
 }
 
-static enum sbx_reason find_reason(const struct sbx_exchange *x, const struct wire_exit *exit)
+static enum sbx_reason find_reason(const struct sbx_ending *x)
 {
 	static const enum sbx_reason reasons[] = {
 		[WIRE_EXITED] = SBX_EXITED,	[WIRE_SIGNALLED] = SBX_SIGNALLED,
 		[WIRE_TIMEOUT] = SBX_TIMEOUT,	[WIRE_CPU] = SBX_CPU_LIMIT,
 		[WIRE_KILLED] = SBX_CANCELLED,
 	};
+
+	const struct wire_exit *exit = x->exit;
 
 	if (x->cancelled && (x->lost || exit->reason == WIRE_KILLED))
 		return SBX_CANCELLED;
@@ -82,12 +98,12 @@ static void set_message(struct sbx_result *r, const struct wire_exit *exit)
 		snprintf(r->message, sizeof(r->message), "%s", texts[r->reason]);
 }
 
-static void set_end(struct sbx_result *r, const struct sbx_exchange *x,
-		    const struct wire_exit *exit)
+static void set_end(struct sbx_result *r, const struct sbx_ending *x)
 {
+	const struct wire_exit *exit = x->exit;
 	bool by_signal = x->lost || exit->reason != WIRE_EXITED;
 
-	r->reason = find_reason(x, exit);
+	r->reason = find_reason(x);
 	if (by_signal)
 		r->signal = x->lost || exit->status == 0 ? SIGKILL : (int)exit->status;
 	r->exit_code = by_signal ? 128 + r->signal : (int)exit->status;
@@ -108,20 +124,19 @@ static int copy_report(struct sbx_result *r, const struct sbx_report *report,
 	return 0;
 }
 
-int sbx_result_finish(struct sbx_result *result, struct sbx_exchange *x,
-		      const struct wire_exit *exit, const struct sbx_report *report,
+int sbx_result_finish(struct sbx_result *result, const struct sbx_ending *end,
 		      struct sbx_error *err)
 {
 	int r;
 
-	set_end(result, x, exit);
-	if (x->usage.peak_memory_bytes > 0)
-		result->peak_memory_bytes = x->usage.peak_memory_bytes;
-	r = sbx_capture_finish(&x->capture[0], &result->out, err);
+	set_end(result, end);
+	if (end->peak_memory_bytes > 0)
+		result->peak_memory_bytes = end->peak_memory_bytes;
+	r = sbx_capture_finish(end->capture[0], &result->out, err);
 	if (r == 0)
-		r = sbx_capture_finish(&x->capture[1], &result->errout, err);
+		r = sbx_capture_finish(end->capture[1], &result->errout, err);
 	if (r == 0)
-		r = copy_report(result, report, err);
+		r = copy_report(result, end->report, err);
 	return r;
 }
 

@@ -38,26 +38,54 @@ struct operation {
 
 /* ---- begin and end ---- */
 
+/* The run's own time, else the spec's for executions, else the one for all; 0: none. */
+static uint64_t find_timeout_ms(const struct sbx_spec *spec, const struct sbx_io *io)
+{
+	uint64_t ms = io->timeout_ms;
+
+	if (ms == 0)
+		ms = spec->limits[SBX_LIMIT_EXECUTION_MS];
+	if (ms == 0)
+		ms = spec->limits[SBX_LIMIT_WALL_MS];
+	return ms == SBX_TIMEOUT_NONE ? 0 : ms;
+}
+
 static int begin(struct operation *op, struct sbx_error *err)
 {
 	struct sbx_session *s = op->s;
 	uint64_t start = sbx_now_ns();
-	uint64_t wall_ms = op->io->timeout_ms ? op->io->timeout_ms : s->spec->limits[SBX_LIMIT_WALL_MS];
+	int r = sbx_session_begin_for(s, op->io->cancel, err);
 
+	if (r < 0)
+		return r;
 	op->result = calloc(1, sizeof(*op->result));
-	if (op->result == NULL)
+	if (op->result == NULL) {
+		sbx_session_end(s, 0, err);
 		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
-	pthread_mutex_lock(&s->lock);
+	}
 	op->result->timings.queue = sbx_now_ns() - start;
-	op->deadline_ns = sbx_deadline_ns(wall_ms);
+	op->deadline_ns = sbx_deadline_ns(find_timeout_ms(s->spec, op->io));
 	s->greeting_ns = 0;
-	if (s->broken)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
 	if (s->runs++ > 0)
 		sbx_place_usage_reset(s->place);
 	sbx_exchange_init(&op->x, s, op->io);
 	return 0;
+}
+
+static int finish_result(struct operation *op, struct sbx_error *err)
+{
+	struct sbx_ending end = {
+		.exit = &op->exit,
+		.cancelled = op->x.cancelled,
+		.out_of_memory = op->x.out_of_memory,
+		.overdue = op->x.overdue,
+		.lost = op->x.lost,
+		.peak_memory_bytes = op->x.usage.peak_memory_bytes,
+		.capture = {&op->x.capture[0], &op->x.capture[1]},
+		.report = &op->s->report,
+	};
+
+	return sbx_result_finish(op->result, &end, err);
 }
 
 /* Hand the result over, or free it; the session is ready for the next operation. */
@@ -65,16 +93,16 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 {
 	uint64_t start = sbx_now_ns();
 
-	/* A refusal of the agent leaves the stream in step, a broken protocol does not. */
-	if (op->x.lost || (r < 0 && (err->code == SBX_E_PROTOCOL || op->x.process.channel != 0)))
-		op->s->broken = true;
 	op->result->timings.create = op->s->create_ns;
 	op->s->create_ns = 0;
+	/* What ended the sandbox may be that its time is over: then that is the answer. */
+	if (r == 0 && op->x.lost && !op->x.cancelled)
+		r = sbx_session_check(op->s, err);
 	if (r == 0)
-		r = sbx_result_finish(op->result, &op->x, &op->exit, &op->s->report, err);
-	pthread_mutex_unlock(&op->s->lock);
-
+		r = finish_result(op, err);
 	sbx_exchange_done(&op->x);
+	sbx_session_end(op->s, r, err);
+
 	free(op->src);
 	free(op->build);
 	op->result->timings.collect = sbx_now_ns() - start;
@@ -92,11 +120,14 @@ static uint64_t phase_clock_ns(const struct operation *op)
 
 /* ---- one program ---- */
 
-/* Milliseconds left of the run's time, at least 1; the making of the sandbox takes none of it. */
+/* Milliseconds left of the run's time, at least 1, or 0 for no limit; the making of the sandbox takes none of it. */
 static uint64_t remaining_ms(const struct operation *op)
 {
-	int ms = sbx_poll_ms(op->deadline_ns + op->s->greeting_ns);
+	int ms;
 
+	if (op->deadline_ns == 0)
+		return 0;
+	ms = sbx_poll_ms(op->deadline_ns + op->s->greeting_ns);
 	return ms > 0 ? (uint64_t)ms : 1;
 }
 
@@ -109,11 +140,9 @@ static int exec_step(struct operation *op, char **argv, const char *cwd, bool wi
 	size_t room[2] = {sbx_capture_room(&op->x.capture[0]), sbx_capture_room(&op->x.capture[1])};
 	auto_strv char **env = NULL;
 	struct sbx_env_sources sources = {
-		.home = op->s->setup.writable_count > 0 ? "/home/sandbox" : op->s->setup.workdir,
-		.tmp = sbx_session_scratch(op->s),
+		.session = op->s,
 		.lang = op->lang,
 		.values = &op->values,
-		.spec = spec,
 		.extra = op->io->env,
 	};
 	struct wire_exec exec = {
@@ -404,4 +433,29 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
 	set_run_time(&op, start);
 	return finish(&op, r, ret, err);
+}
+
+static bool has_failed(const struct sbx_result *result)
+{
+	return result->reason != SBX_EXITED || result->exit_code != 0;
+}
+
+int sbx_session_exec_all(struct sbx_session *session, const struct sbx_command *commands,
+			 size_t count, struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_result *last = NULL;
+	struct sbx_error lent;
+
+	err = err ? err : &lent;
+	for (size_t i = 0; i < count && (last == NULL || !has_failed(last)); i++) {
+		sbx_result_free(take_ptr(last));
+		if (sbx_session_exec(session, &commands[i], &last, err) < 0)
+			return -(int)err->code;
+	}
+	if (last == NULL)
+		last = sbx_result_empty();
+	if (last == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	*ret = last;
+	return 0;
 }

@@ -3,11 +3,12 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "core/exchange.h"
+#include "core/link.h"
 #include "core/toolchain.h"
 #include "lang/lang.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #define START_MS 15000
@@ -61,11 +62,43 @@ static int send_setup(struct sbx_session *s, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
+	s->setup.life_ms = s->spec->limits[SBX_LIMIT_SESSION_MS];
 	wire_setup_format(&payload, &s->setup);
 	if (payload.failed)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
-	r = sbx_conn_queue(&s->conn, WIRE_SETUP, 0, payload.data, payload.len, err);
-	return r < 0 ? r : sbx_conn_flush(&s->conn, err);
+	r = sbx_link_queue(&s->link, WIRE_SETUP, 0, payload.data, payload.len, err);
+	return r < 0 ? r : sbx_conn_flush(&s->link.conn, err);
+}
+
+/* Wait for the frame of this type on channel 0. */
+static int expect(struct sbx_conn *conn, enum wire_type type, struct wire_frame *ret,
+		  struct sbx_error *err)
+{
+	uint64_t deadline_ns = sbx_deadline_ns(START_MS);
+	int r;
+
+	while ((r = sbx_conn_next(conn, ret, err)) == 0 && !conn->eof) {
+		struct pollfd fd = sbx_conn_poll(conn);
+
+		if (poll(&fd, 1, sbx_poll_ms(deadline_ns)) == 0)
+			return sbx_fail(err, SBX_E_TIMEOUT,
+					"the sandbox did not start within %d seconds", START_MS / 1000);
+		r = sbx_conn_flush(conn, err);
+		if (r == 0 && fd.revents & ~POLLOUT)
+			r = sbx_conn_fill(conn, err);
+		if (r < 0)
+			return r;
+	}
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the sandbox ended while it started");
+	if (ret->type == WIRE_ERROR)
+		return sbx_link_refusal(ret, err);
+	if (ret->type != type || ret->channel != 0)
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent %s and not %s",
+				wire_type_name(ret->type), wire_type_name(type));
+	return 0;
 }
 
 /* HELLO and READY, in this order, or the reason why they do not come. */
@@ -74,7 +107,7 @@ static int greet(struct sbx_session *s, struct sbx_error *err)
 	struct wire_frame frame;
 	struct wire_hello hello;
 	struct wire_ready ready;
-	int r = sbx_exchange_expect(&s->conn, WIRE_HELLO, START_MS, &frame, err);
+	int r = expect(&s->link.conn, WIRE_HELLO, &frame, err);
 
 	if (r < 0) {
 		int known = sbx_place_failure(s->place, err);
@@ -83,7 +116,7 @@ static int greet(struct sbx_session *s, struct sbx_error *err)
 	}
 	if (!wire_hello_parse(frame.payload, frame.len, &hello) || hello.version != WIRE_VERSION)
 		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox's agent speaks another protocol");
-	r = sbx_exchange_expect(&s->conn, WIRE_READY, START_MS, &frame, err);
+	r = expect(&s->link.conn, WIRE_READY, &frame, err);
 	if (r < 0)
 		return r;
 	if (!wire_ready_parse(frame.payload, frame.len, &ready))
@@ -151,6 +184,22 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	return r;
 }
 
+static int start(struct sbx_session *s, struct sbx_error *err)
+{
+	uint64_t life_ms = s->spec->limits[SBX_LIMIT_SESSION_MS];
+	int r = sbx_turn_init(&s->turn, err);
+
+	if (r == 0)
+		r = sbx_link_init(&s->link, s, err);
+	if (r == 0)
+		r = open_place(s, err);
+	if (r < 0)
+		return r;
+	s->link.conn.fd = sbx_place_stream(s->place);
+	s->ends_ns = life_ms == 0 ? 0 : s->opened_ns + life_ms * SBX_NS_PER_MS;
+	return send_setup(s, err);
+}
+
 int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
@@ -160,14 +209,10 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	err = err ? err : &lent;
 	if (s == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
-	pthread_mutex_init(&s->lock, NULL);
 	s->spec = spec;
 	s->opened_ns = sbx_now_ns();
-	r = open_place(s, err);
-	if (r == 0) {
-		sbx_conn_init(&s->conn, sbx_place_stream(s->place), 'a');
-		r = send_setup(s, err);
-	}
+	s->link.wake_fd = -1;
+	r = start(s, err);
 	if (r < 0) {
 		sbx_session_close(s);
 		return r;
@@ -180,10 +225,12 @@ void sbx_session_close(struct sbx_session *s)
 {
 	if (s == NULL)
 		return;
+	sbx_session_stop_keeping(s);
 	sbx_place_close(s->place);
-	sbx_conn_done(&s->conn);
+	sbx_processes_free(s);
+	sbx_link_done(&s->link);
 	wire_setup_done(&s->setup);
-	pthread_mutex_destroy(&s->lock);
+	sbx_turn_done(&s->turn);
 	free(s);
 }
 

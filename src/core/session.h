@@ -3,27 +3,39 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "wire/conn.h"
+#include "core/link.h"
 
 #include <llmsandbox/session.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+/* Whose turn it is; see turn.c. */
+struct sbx_turn {
+	pthread_mutex_t lock;	/* of what follows, and of background processes' results */
+	pthread_cond_t changed; /* by the monotonic clock */
+	bool taken;		/* somebody drives the link */
+	unsigned int waiting;	/* operations that want to */
+	bool keeper_runs, closing;
+	pthread_t keeper;
+};
 
 struct sbx_session {
-	pthread_mutex_t lock; /* one operation at a time */
+	struct sbx_turn turn;
 	const struct sbx_spec *spec;
 	struct sbx_place *place;
-	struct sbx_conn conn;
+	struct sbx_link link;
 	struct wire_setup setup;
 	struct sbx_report report;
-	uint32_t next_channel;
 	unsigned int runs;
 	uint64_t opened_ns;  /* when, by the clock */
+	uint64_t ends_ns;    /* when its life is over; 0: never */
 	uint64_t create_ns;  /* until the agent was ready; told in the first result */
 	uint64_t greeting_ns; /* of them, spent waiting within an operation */
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
-	bool broken;	    /* the stream cannot be used any more */
+	atomic_bool broken;  /* the stream cannot be used any more */
+	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 
 /*
@@ -39,7 +51,23 @@ int sbx_session_greet(struct sbx_session *session, struct sbx_error *err);
  * operation came to, because after a broken protocol the session is over.
  */
 int sbx_session_begin(struct sbx_session *session, struct sbx_error *err);
+/* As that; SBX_E_UNAVAILABLE when it is cancelled (sbx_cancel_kill) before its turn comes. */
+int sbx_session_begin_for(struct sbx_session *session, struct sbx_cancel *cancel,
+			  struct sbx_error *err);
 void sbx_session_end(struct sbx_session *session, int r, const struct sbx_error *err);
+
+/* Whether the session can go on: SBX_E_TIMEOUT when its life is over, SBX_E_UNAVAILABLE … */
+int sbx_session_check(const struct sbx_session *session, struct sbx_error *err);
+
+/* What background processes have left when the session is closed. */
+void sbx_processes_free(struct sbx_session *session);
+
+/* From now on the link is driven between operations too, by a thread of the session's own. */
+int sbx_session_keep(struct sbx_session *session, struct sbx_error *err);
+void sbx_session_stop_keeping(struct sbx_session *session);
+
+int sbx_turn_init(struct sbx_turn *turn, struct sbx_error *err);
+void sbx_turn_done(struct sbx_turn *turn);
 
 /* Where the compiler's files go: /tmp where the sandbox has one of its own. */
 const char *sbx_session_scratch(const struct sbx_session *session);

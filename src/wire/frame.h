@@ -16,11 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION	 1
+#define WIRE_VERSION	 2
 #define WIRE_HEADER_SIZE 9u
 #define WIRE_PAYLOAD_MAX 65536u
 #define WIRE_MESSAGE_MAX (4u << 20)
 #define WIRE_MORE	 0x80u
+#define WIRE_FROM_AGENT	 0x80000000u /* bit of channels that the agent chose */
 #define WIRE_WINDOW	 (256u << 10) /* credit that every flow starts with, bytes */
 
 /* A row says: name, who may send it ('h' host, 'a' agent, 'b' both), smallest payload. */

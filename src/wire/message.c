@@ -67,6 +67,7 @@ void wire_setup_format(struct sbx_buf *b, const struct wire_setup *m)
 	wire_put_u32(b, m->fences);
 	wire_put_u32(b, m->uid);
 	wire_put_u32(b, m->gid);
+	wire_put_u64(b, m->life_ms);
 	wire_put_cstring(b, m->workdir);
 	wire_put_u32(b, (uint32_t)m->writable_count);
 	for (size_t i = 0; i < m->writable_count; i++)
@@ -107,6 +108,7 @@ bool wire_setup_parse(const void *payload, size_t len, struct wire_setup *ret)
 	ret->fences = wire_get_u32(&r);
 	ret->uid = wire_get_u32(&r);
 	ret->gid = wire_get_u32(&r);
+	ret->life_ms = wire_get_u64(&r);
 	ret->workdir = wire_get_cstring(&r);
 	setup_lists_parse(&r, ret);
 	if (wire_reader_end(&r))

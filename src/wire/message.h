@@ -12,6 +12,7 @@
  *	GET                          -->  ENTRY, DATA..., CLOSE | ERROR
  *	LIST                         -->  ENTRY..., CLOSE | ERROR
  *	EXEC                         -->  STARTED, STDOUT/STDERR..., EXIT | ERROR
+ *	                                  one at a time, and several in the background
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
  *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
  *	PING                         -->  PONG
@@ -58,6 +59,7 @@ struct wire_rlimit {
 struct wire_setup {
 	uint32_t fences; /* bit set of 1 << enum wire_fence: those to put up */
 	uint32_t uid, gid;
+	uint64_t life_ms;		   /* after which the agent ends all; 0 = none */
 	char *workdir;			   /* owned; existing folder, base of relative paths */
 	char *writable[WIRE_WRITABLE_MAX]; /* owned; folders that Landlock lets be written */
 	size_t writable_count;
@@ -74,8 +76,10 @@ struct wire_ready {
 enum wire_exec_flags {
 	WIRE_EXEC_STDIN = 1,   /* a pipe; without it stdin is /dev/null */
 	WIRE_EXEC_FORWARD = 2, /* send every byte of output, cut nothing */
+	WIRE_EXEC_BACKGROUND = 4, /* beside others and after them; WIRE_BACKGROUND_MAX at one time */
 };
 
+#define WIRE_BACKGROUND_MAX 16
 #define WIRE_STRINGS_MAX 65536 /* argv or env entries */
 
 /* EXEC: one program. Output: see capture rules in agent/output.h. */

@@ -60,6 +60,43 @@ static void a_failing_command_gives_its_output(void **state)
 	assert_string_equal(r->errout.data, "no\n");
 }
 
+#define SHELL_COMMAND(script) {.argv = (const char *const[]){"sh", "-c", script, NULL}}
+
+/* Case 28. */
+static void commands_stop_at_the_first_that_fails(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_command commands[] = {
+		SHELL_COMMAND("echo one"),
+		SHELL_COMMAND("echo two; echo no >&2; exit 5"),
+		SHELL_COMMAND("echo three > three"),
+	};
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_session_exec_all(test_session(t), commands, 3, &r, &err), 0);
+	assert_int_equal(r->exit_code, 5);
+	assert_string_equal(r->out.data, "two\n");
+	assert_string_equal(r->errout.data, "no\n");
+	sbx_result_free(r);
+	assert_int_equal(test_shell(t, "test -e three")->exit_code, 1);
+	assert_int_equal(sbx_session_exec_all(test_session(t), commands, 1, &r, &err), 0);
+	assert_string_equal(r->out.data, "one\n");
+	sbx_result_free(r);
+}
+
+/* Case 29. */
+static void no_commands_are_an_empty_success(void **state)
+{
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_session_exec_all(test_session(*state), NULL, 0, &r, &err), 0);
+	assert_int_equal(r->exit_code, 0);
+	assert_int_equal(r->out.len + r->errout.len, 0);
+	sbx_result_free(r);
+}
+
 /* Case 30. */
 static void a_command_runs_in_the_folder_it_is_given(void **state)
 {
@@ -264,6 +301,8 @@ int main(void)
 		sandbox_test(an_empty_command_is_an_error),
 		sandbox_test(a_missing_command_is_an_error_and_the_session_lives_on),
 		sandbox_test(a_failing_command_gives_its_output),
+		sandbox_test(commands_stop_at_the_first_that_fails),
+		sandbox_test(no_commands_are_an_empty_success),
 		sandbox_test(a_command_runs_in_the_folder_it_is_given),
 		sandbox_test(arguments_reach_a_command_unchanged),
 		sandbox_test(files_are_there_before_the_program),

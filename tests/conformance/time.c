@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Time limits, cancelling, and what becomes of processes that are left. */
+#include "support/census.h"
 #include "support/sandbox.h"
 
 #include "base/clock.h"
@@ -40,11 +41,7 @@ static void a_timeout_kills_the_whole_process_tree(void **state)
 	r = test_shell(t, "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1001 & (sleep 1002 &) ; "
 			  "wait; sleep 1003");
 	assert_int_equal(r->reason, SBX_TIMEOUT);
-	if (!test_is_native())
-		return;
-	t->io = (struct sbx_io){0};
-	r = test_shell(t, "cat /proc/[0-9]*/comm");
-	assert_null(strstr(r->out.data, "sleep"));
+	assert_false(census_runs("sleep 100"));
 }
 
 /* Case 23. */
@@ -67,6 +64,70 @@ static void the_time_of_the_spec_is_used_when_a_run_has_none(void **state)
 
 	test_set_limit(t, SBX_LIMIT_WALL_MS, 300);
 	assert_int_equal(test_shell(t, "sleep 60")->reason, SBX_TIMEOUT);
+}
+
+/* The precedence is run, execution, all; 0 is unset. */
+static void the_time_for_executions_goes_before_that_for_all(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	test_set_limit(t, SBX_LIMIT_WALL_MS, 20000);
+	test_set_limit(t, SBX_LIMIT_EXECUTION_MS, 300);
+	assert_int_equal(test_shell(t, "sleep 60")->reason, SBX_TIMEOUT);
+	t->io = (struct sbx_io){.timeout_ms = 20000};
+	assert_string_equal(test_shell(t, "sleep 0.6; echo slept")->out.data, "slept\n");
+}
+
+static void a_time_of_none_lets_a_run_take_as_long_as_it_takes(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	test_set_limit(t, SBX_LIMIT_WALL_MS, 200);
+	t->io = (struct sbx_io){.timeout_ms = SBX_TIMEOUT_NONE};
+	assert_string_equal(test_shell(t, "sleep 0.6; echo slept")->out.data, "slept\n");
+}
+
+/* ---- the life of a session ---- */
+
+static int try_run(struct test_sandbox *t, const char *script, struct sbx_error *err)
+{
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct sbx_command command = {.argv = argv};
+	struct sbx_result *r = NULL;
+	int failed = sbx_session_exec(test_session(t), &command, &r, err);
+
+	sbx_result_free(r);
+	return failed;
+}
+
+/* Case 25: waited for inside the sandbox, whose end is what we wait for. */
+static void a_session_whose_time_is_over_says_so(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_error err = {0};
+
+	test_set_limit(t, SBX_LIMIT_SESSION_MS, 1000);
+	assert_string_equal(test_shell(t, "echo within")->out.data, "within\n");
+	assert_true(try_run(t, "sleep 60", &err) < 0);
+	assert_int_equal(err.code, SBX_E_TIMEOUT);
+	assert_true(try_run(t, "echo after", &err) < 0);
+	assert_int_equal(err.code, SBX_E_TIMEOUT);
+	assert_non_null(strstr(err.msg, "session-timeout"));
+}
+
+/* The run is ended at once, and not when its own time is over. */
+static void a_session_ends_in_the_middle_of_a_run(void **state)
+{
+	struct test_sandbox *t = *state;
+	uint64_t start;
+	struct sbx_error err = {0};
+
+	test_set_limit(t, SBX_LIMIT_SESSION_MS, 600);
+	test_session(t);
+	start = sbx_now_ns();
+	assert_true(try_run(t, "sleep 60", &err) < 0);
+	assert_int_equal(err.code, SBX_E_TIMEOUT);
+	assert_true(sbx_now_ns() - start < 3 * SBX_NS_PER_S);
 }
 
 static void a_cpu_limit_ends_a_busy_program_but_not_an_idle_one(void **state)
@@ -220,6 +281,10 @@ int main(void)
 		sandbox_test(a_timeout_kills_the_whole_process_tree),
 		sandbox_test(the_time_of_a_run_goes_before_that_of_the_spec),
 		sandbox_test(the_time_of_the_spec_is_used_when_a_run_has_none),
+		sandbox_test(the_time_for_executions_goes_before_that_for_all),
+		sandbox_test(a_time_of_none_lets_a_run_take_as_long_as_it_takes),
+		sandbox_test(a_session_whose_time_is_over_says_so),
+		sandbox_test(a_session_ends_in_the_middle_of_a_run),
 		sandbox_test(a_cpu_limit_ends_a_busy_program_but_not_an_idle_one),
 		sandbox_test(a_process_left_running_is_killed_and_counted),
 		sandbox_test(a_background_process_that_holds_stdout_delays_nothing),

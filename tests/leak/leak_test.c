@@ -178,6 +178,100 @@ static void a_killed_owner_leaves_nothing(void **state)
 	expect_nothing_left(t, &before);
 }
 
+/* ---- long sessions ---- */
+
+/* Two programs in the background, one of them with an orphan, and a run beside them. */
+static void one_long_life(const struct sbx_spec *spec)
+{
+	static const char *const scripts[] = {"(setsid sleep 1002 &); sleep 1003", "exec sleep 1004"};
+	struct sbx_process *processes[2] = {NULL, NULL};
+	struct sbx_session *session = NULL;
+
+	if (sbx_session_open(spec, &session, NULL) < 0)
+		return;
+	for (int i = 0; i < 2; i++) {
+		const char *argv[] = {"/bin/sh", "-c", scripts[i], NULL};
+		struct sbx_command command = {.argv = argv};
+
+		sbx_session_start(session, &command, &processes[i], NULL);
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *argv[] = {"/bin/sh", "-c", "sleep 1005 & sleep 0.01", NULL};
+		struct sbx_command command = {.argv = argv, .io = {.timeout_ms = 20000}};
+		struct sbx_result *result = NULL;
+
+		sbx_session_exec(session, &command, &result, NULL);
+		sbx_result_free(result);
+		sbx_process_free(processes[i]);
+	}
+	sbx_session_close(session);
+}
+
+static void sessions_with_background_processes_leave_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	unsigned long lives = test_size(40, 400, 400);
+	struct census before;
+
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++)
+		one_long_life(t->spec);
+	expect_nothing_left(t, &before);
+}
+
+/* The owner forks here: it is this program, with nothing of the test but the spec. */
+static void a_killed_owner_of_background_processes_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	unsigned long lives = test_size(40, 400, 400);
+	unsigned int seed = SEED;
+	struct census before;
+
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			one_long_life(t->spec);
+			_exit(0);
+		}
+		wait_a_moment(&seed);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	expect_nothing_left(t, &before);
+}
+
+#define AT_ONCE 100
+
+static void a_hundred_sessions_at_once_leave_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_session *sessions[AT_ONCE];
+	const char *argv[] = {"/bin/sh", "-c", "echo $0 > mine; cat mine", "text", NULL};
+	struct sbx_command command = {.argv = argv};
+	struct sbx_error err;
+	struct census before;
+
+	count_before(t, &before);
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		if (sbx_session_open(t->spec, &sessions[i], &err) < 0)
+			fail_msg("session %zu: %s", i, err.msg);
+	}
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		struct sbx_result *result = NULL;
+
+		if (sbx_session_exec(sessions[i], &command, &result, &err) < 0)
+			fail_msg("session %zu: %s", i, err.msg);
+		assert_string_equal(result->out.data, "text\n");
+		sbx_result_free(result);
+	}
+	for (size_t i = 0; i < AT_ONCE; i++)
+		sbx_session_close(sessions[i]);
+	expect_nothing_left(t, &before);
+}
+
 /* ---- the MCP server ---- */
 
 struct server {
@@ -271,6 +365,9 @@ int main(void)
 		sandbox_test(a_killed_program_leaves_nothing),
 		sandbox_test(a_killed_agent_leaves_nothing),
 		sandbox_test(a_killed_owner_leaves_nothing),
+		sandbox_test(sessions_with_background_processes_leave_nothing),
+		sandbox_test(a_killed_owner_of_background_processes_leaves_nothing),
+		sandbox_test(a_hundred_sessions_at_once_leave_nothing),
 		sandbox_test(a_server_that_ends_leaves_nothing),
 	};
 

@@ -126,6 +126,37 @@ size_t census_descendants(pid_t root, pid_t *ret, size_t max)
 	return n;
 }
 
+/* As one text, its words apart by spaces. */
+static bool has_in_command_line(pid_t pid, const char *text)
+{
+	char path[64], line[4096];
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	len = fread(line, 1, sizeof(line) - 1, f);
+	fclose(f);
+	for (size_t i = 0; i < len; i++)
+		line[i] = line[i] == '\0' ? ' ' : line[i];
+	line[len] = '\0';
+	return strstr(line, text) != NULL;
+}
+
+bool census_runs(const char *text)
+{
+	static pid_t pids[PROCESSES_MAX];
+	size_t count = census_descendants(getpid(), pids, PROCESSES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		if (has_in_command_line(pids[i], text))
+			return true;
+	}
+	return false;
+}
+
 /* ---- namespaces ---- */
 
 static const char *const namespace_kinds[] = {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"};

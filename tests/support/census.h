@@ -44,5 +44,8 @@ void census_expect(const struct census *before, unsigned int timeout_ms);
 /* The processes whose ancestor is root, at most max of them; how many. */
 size_t census_descendants(pid_t root, pid_t *ret, size_t max);
 
+/* Whether a process that descends from the test has this text in its command line. */
+bool census_runs(const char *text);
+
 /* The parent of a process, or 0 when there is no such process. */
 pid_t census_parent(pid_t pid);

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs in the background of a session. Whoever drives the link handles their frames, so what
+ * they have come to is guarded by the turn's lock, and its condition tells of each end.
+ */
+#include <llmsandbox/session.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/strv.h"
+#include "core/cancel.h"
+#include "core/env.h"
+#include "core/program.h"
+#include "core/result.h"
+#include "core/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define LOOK_MS 100 /* how often who waits looks whether it was cancelled */
+
+struct sbx_process {
+	struct sbx_program program; /* first: its channel's owner is both */
+	sbx_channel_fn *take;	    /* of the program */
+	struct sbx_session *session;
+	struct sbx_process *next; /* of the session's */
+	struct sbx_capture capture[2];
+	struct sbx_io io; /* stdin alone, copied */
+	uint64_t oom_kills; /* of the sandbox when it began */
+	bool out_of_memory;
+	bool started;	 /* the agent said so, or that it cannot be */
+	bool abandoned;	 /* nobody has the handle any more */
+	atomic_ullong signals; /* to be sent: bit n for signal n */
+};
+
+/* ---- on the thread that drives ---- */
+
+static uint64_t count_oom_kills(const struct sbx_process *p)
+{
+	struct sbx_place_usage usage = {0};
+
+	sbx_place_usage(p->session->place, &usage);
+	return usage.oom_kills;
+}
+
+static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct sbx_process *p = ch->owner;
+	struct sbx_turn *turn = &p->session->turn;
+	int r;
+
+	pthread_mutex_lock(&turn->lock);
+	r = p->take(ch, frame, err);
+	p->started |= frame->type == WIRE_STARTED || p->program.is_over;
+	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED)
+		p->out_of_memory = count_oom_kills(p) > p->oom_kills;
+	if (p->program.is_over)
+		pthread_cond_broadcast(&turn->changed);
+	pthread_mutex_unlock(&turn->lock);
+	return r;
+}
+
+static void unlink_process(struct sbx_process *p)
+{
+	struct sbx_process **at = &p->session->processes;
+
+	while (*at != NULL && *at != p)
+		at = &(*at)->next;
+	if (*at == p)
+		*at = p->next;
+}
+
+static void free_process(struct sbx_process *p)
+{
+	sbx_program_done(&p->program);
+	for (int i = 0; i < 2; i++)
+		sbx_capture_done(&p->capture[i]);
+	free((void *)p->io.stdin_data);
+	free(p);
+}
+
+/* True when nobody has the handle and the program is over: then it is gone after this. */
+static bool reclaim(struct sbx_process *p)
+{
+	struct sbx_turn *turn = &p->session->turn;
+	bool done;
+
+	pthread_mutex_lock(&turn->lock);
+	done = p->abandoned && p->program.is_over;
+	if (done)
+		unlink_process(p);
+	pthread_mutex_unlock(&turn->lock);
+	if (done)
+		free_process(p);
+	return done;
+}
+
+static int send_signals(struct sbx_process *p, struct sbx_error *err)
+{
+	uint64_t signals = atomic_exchange(&p->signals, 0);
+	int r = 0;
+
+	for (uint32_t signo = 1; r == 0 && signo < 64; signo++) {
+		if (!(signals & 1ull << signo) || p->program.is_over)
+			continue;
+		r = sbx_program_signal(&p->program, signo,
+				       signo == SIGKILL ? WIRE_SCOPE_TREE : WIRE_SCOPE_GROUP, err);
+	}
+	return r;
+}
+
+static int on_turn(struct sbx_channel *ch, struct sbx_error *err)
+{
+	struct sbx_process *p = ch->owner;
+	struct sbx_wait no_descriptor = {0};
+	int r;
+
+	if (reclaim(p))
+		return 0;
+	r = send_signals(p, err);
+	return r < 0 ? r : sbx_program_feed(&p->program, &no_descriptor, err);
+}
+
+/* ---- start ---- */
+
+static int check_command(const struct sbx_command *command, struct sbx_error *err)
+{
+	if (command->argv == NULL || command->argv[0] == NULL || command->argv[0][0] == '\0')
+		return sbx_fail(err, SBX_E_INVALID, "there is no command to run: it is empty");
+	if (command->io.use_stdin_fd || command->io.on_stdout != NULL ||
+	    command->io.on_stderr != NULL || command->io.file_count > 0)
+		return sbx_fail(err, SBX_E_INVALID,
+				"'%.128s' cannot run in the background with files, callbacks or a stdin "
+				"that is a descriptor",
+				command->argv[0]);
+	return 0;
+}
+
+static int make(struct sbx_session *s, const struct sbx_command *command, struct sbx_process **ret,
+		struct sbx_error *err)
+{
+	struct sbx_process *p = calloc(1, sizeof(*p));
+	void *data = command->io.stdin_len > 0 ? malloc(command->io.stdin_len) : NULL;
+
+	if (p == NULL || (command->io.stdin_len > 0 && data == NULL)) {
+		free(p);
+		free(data);
+		return sbx_fail_errno(err, ENOMEM, "cannot start '%.128s'", command->argv[0]);
+	}
+	if (data != NULL)
+		memcpy(data, command->io.stdin_data, command->io.stdin_len);
+	p->session = s;
+	p->io = (struct sbx_io){.stdin_data = data, .stdin_len = command->io.stdin_len};
+	p->program = (struct sbx_program){.link = &s->link, .io = &p->io};
+	for (int i = 0; i < 2; i++) {
+		sbx_capture_init(&p->capture[i], s->spec->limits[SBX_LIMIT_HEAD_BYTES],
+				 s->spec->limits[SBX_LIMIT_TAIL_BYTES]);
+		p->program.capture[i] = &p->capture[i];
+	}
+	*ret = p;
+	return 0;
+}
+
+static int send_exec(struct sbx_process *p, const struct sbx_command *command,
+		     struct sbx_error *err)
+{
+	const struct sbx_spec *spec = p->session->spec;
+	uint64_t timeout_ms = command->io.timeout_ms;
+	auto_strv char **env = NULL;
+	struct sbx_env_sources sources = {.session = p->session, .extra = command->io.env};
+	struct wire_exec exec = {
+		.flags = WIRE_EXEC_BACKGROUND | WIRE_EXEC_FORWARD |
+			 (command->io.stdin_data != NULL ? WIRE_EXEC_STDIN : 0u),
+		.wall_ms = timeout_ms == SBX_TIMEOUT_NONE ? 0 : timeout_ms,
+		.cpu_ms = spec->limits[SBX_LIMIT_CPU_MS],
+		.cwd = (char *)(command->cwd ? command->cwd : ""),
+		.argv = (char **)command->argv,
+	};
+	int r = sbx_env_build(&sources, &env, err);
+
+	if (r < 0)
+		return r;
+	exec.env = env;
+	r = sbx_program_start(&p->program, &exec, err);
+	if (r < 0)
+		return r;
+	p->take = p->program.channel.on_frame;
+	p->program.channel.on_frame = on_frame;
+	p->program.channel.on_turn = on_turn;
+	return 0;
+}
+
+/* Until the agent has started it, or refused. */
+static int await_start(struct sbx_process *p, struct sbx_error *err)
+{
+	struct sbx_wait wait = {0};
+	int r = 0;
+
+	while (r == 0 && !p->started && !p->session->link.lost)
+		r = sbx_link_turn(&p->session->link, &wait, err);
+	if (r == 0 && p->session->link.lost)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"the sandbox of this session is gone; open a new session");
+	if (r == 0 && p->program.refusal.code != SBX_OK) {
+		*err = p->program.refusal;
+		r = -(int)err->code;
+	}
+	return r;
+}
+
+static int start(struct sbx_process *p, const struct sbx_command *command, struct sbx_error *err)
+{
+	int r = sbx_session_keep(p->session, err);
+
+	if (r == 0)
+		r = send_exec(p, command, err);
+	return r < 0 ? r : await_start(p, err);
+}
+
+int sbx_session_start(struct sbx_session *session, const struct sbx_command *command,
+		      struct sbx_process **ret, struct sbx_error *err)
+{
+	struct sbx_error lent;
+	struct sbx_process *p = NULL;
+	int r;
+
+	err = err ? err : &lent;
+	r = check_command(command, err);
+	if (r == 0)
+		r = sbx_session_begin_for(session, command->io.cancel, err);
+	if (r < 0)
+		return r;
+	r = make(session, command, &p, err);
+	if (r == 0) {
+		p->oom_kills = count_oom_kills(p);
+		r = start(p, command, err);
+	}
+	if (r == 0) {
+		pthread_mutex_lock(&session->turn.lock);
+		p->next = session->processes;
+		session->processes = p;
+		pthread_mutex_unlock(&session->turn.lock);
+		*ret = p;
+	} else if (p != NULL) {
+		free_process(p);
+	}
+	sbx_session_end(session, r, err);
+	return r;
+}
+
+/* ---- the handle ---- */
+
+static struct timespec earlier_of(uint64_t deadline_ns, uint64_t look_ns)
+{
+	uint64_t at = deadline_ns != 0 && deadline_ns < look_ns ? deadline_ns : look_ns;
+
+	return (struct timespec){.tv_sec = (time_t)(at / SBX_NS_PER_S),
+				 .tv_nsec = (long)(at % SBX_NS_PER_S)};
+}
+
+static bool is_killed(struct sbx_cancel *cancel)
+{
+	return cancel != NULL && atomic_load(&cancel->killed);
+}
+
+/* With the turn's lock held: until it is over, the sandbox gone, the time over, or cancelled. */
+static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_cancel *cancel)
+{
+	struct sbx_turn *turn = &p->session->turn;
+
+	while (!p->program.is_over && !p->session->broken && !is_killed(cancel) &&
+	       (deadline_ns == 0 || sbx_now_ns() < deadline_ns)) {
+		struct timespec until = earlier_of(deadline_ns, sbx_deadline_ns(LOOK_MS));
+
+		pthread_cond_timedwait(&turn->changed, &turn->lock, &until);
+	}
+}
+
+static int describe_end(struct sbx_process *p, struct sbx_result *result, struct sbx_error *err)
+{
+	struct sbx_ending end = {
+		.exit = &p->program.exit,
+		.cancelled = p->program.exit.reason == WIRE_KILLED,
+		.out_of_memory = p->out_of_memory,
+		.lost = !p->program.is_over,
+		.capture = {&p->capture[0], &p->capture[1]},
+		.report = &p->session->report,
+	};
+
+	if (p->program.is_over)
+		sbx_result_add_cost(result, &p->program.exit);
+	result->timings.run = p->program.exit.wall_ns;
+	return sbx_result_finish(result, &end, err);
+}
+
+int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_cancel *cancel,
+		     struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_turn *turn = &p->session->turn;
+	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE
+				       ? 0
+				       : sbx_now_ns() + timeout_ms * SBX_NS_PER_MS;
+	struct sbx_result *result = calloc(1, sizeof(*result));
+	struct sbx_error lent;
+	int r;
+
+	err = err ? err : &lent;
+	if (result == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	pthread_mutex_lock(&turn->lock);
+	await_end(p, deadline_ns, cancel);
+	if (p->program.is_over || p->session->broken)
+		r = describe_end(p, result, err);
+	else
+		r = sbx_fail(err, SBX_E_TIMEOUT, "the program in the background still runs");
+	pthread_mutex_unlock(&turn->lock);
+	if (r == 0)
+		*ret = result;
+	else
+		sbx_result_free(result);
+	return r;
+}
+
+int sbx_process_output(struct sbx_process *p, struct sbx_output *ret_out,
+		       struct sbx_output *ret_err, struct sbx_error *err)
+{
+	struct sbx_turn *turn = &p->session->turn;
+	struct sbx_output out = {0};
+	struct sbx_error lent;
+	int r;
+
+	err = err ? err : &lent;
+	pthread_mutex_lock(&turn->lock);
+	r = sbx_capture_finish(&p->capture[0], &out, err);
+	if (r == 0)
+		r = sbx_capture_finish(&p->capture[1], ret_err, err);
+	pthread_mutex_unlock(&turn->lock);
+	if (r == 0)
+		*ret_out = out;
+	else
+		free(out.data);
+	return r;
+}
+
+int sbx_process_signal(struct sbx_process *p, int signo, struct sbx_error *err)
+{
+	struct sbx_error lent;
+
+	if (signo < 1 || signo > 63)
+		return sbx_fail(err ? err : &lent, SBX_E_INVALID, "there is no signal %d", signo);
+	atomic_fetch_or(&p->signals, 1ull << signo);
+	sbx_link_wake(&p->session->link);
+	return 0;
+}
+
+void sbx_process_free(struct sbx_process *p)
+{
+	struct sbx_session *s = p ? p->session : NULL;
+
+	if (p == NULL)
+		return;
+	atomic_fetch_or(&p->signals, 1ull << SIGKILL);
+	/* It may be gone as soon as the lock is given back. */
+	pthread_mutex_lock(&s->turn.lock);
+	p->abandoned = true;
+	pthread_mutex_unlock(&s->turn.lock);
+	sbx_link_wake(&s->link);
+}
+
+void sbx_processes_free(struct sbx_session *s)
+{
+	struct sbx_process *next;
+
+	for (struct sbx_process *p = s->processes; p != NULL; p = next) {
+		next = p->next;
+		if (p->abandoned)
+			free_process(p);
+	}
+	s->processes = NULL;
+}
