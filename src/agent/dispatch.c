@@ -45,32 +45,6 @@ static int start_program(struct agent *a, const struct wire_frame *frame, struct
 	return 0;
 }
 
-static int start_put(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
-{
-	struct wire_put m;
-
-	if (!wire_put_parse(frame->payload, frame->len, &m))
-		return malformed(frame, err);
-	transfer_put(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
-	wire_put_done(&m);
-	return 0;
-}
-
-static int start_get_or_list(struct agent *a, const struct wire_frame *frame,
-			     struct sbx_error *err)
-{
-	struct wire_path m;
-
-	if (!wire_path_parse(frame->payload, frame->len, &m))
-		return malformed(frame, err);
-	if (frame->type == WIRE_GET)
-		transfer_get(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
-	else
-		transfer_list(&a->transfer, &a->conn, frame->channel, &m, &a->fence);
-	wire_path_done(&m);
-	return 0;
-}
-
 /* What goes to an operation that runs; for one that is over already it is late, not wrong. */
 static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
@@ -85,8 +59,7 @@ static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_e
 
 static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
-	bool begins = frame->type == WIRE_EXEC || frame->type == WIRE_PUT ||
-		      frame->type == WIRE_GET || frame->type == WIRE_LIST;
+	bool begins = frame->type == WIRE_EXEC || transfer_begins_with(frame->type);
 
 	if (frame->type == WIRE_SETUP)
 		return set_up(a, frame, err);
@@ -99,10 +72,8 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 				wire_type_name(frame->type));
 	if (frame->type == WIRE_EXEC)
 		return start_program(a, frame, err);
-	if (frame->type == WIRE_PUT)
-		return start_put(a, frame, err);
-	if (frame->type == WIRE_GET || frame->type == WIRE_LIST)
-		return start_get_or_list(a, frame, err);
+	if (transfer_begins_with(frame->type))
+		return transfer_begin(&a->transfer, &a->conn, frame, &a->fence, err);
 	return pass_on(a, frame, err);
 }
 

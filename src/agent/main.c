@@ -140,7 +140,6 @@ int main(void)
 	sbx_conn_init(&agent.conn, AGENT_STREAM_FD, 'h');
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
-	agent.transfer.fd = agent.transfer.folder_fd = -1;
 	programs_init(&agent.programs);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/path.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 static bool is_name(const char *name, size_t len)
@@ -35,4 +36,19 @@ bool sbx_path_is_below(const char *path, const char *folder)
 bool sbx_path_is_component(const char *name)
 {
 	return strchr(name, '/') == NULL && is_name(name, strlen(name));
+}
+
+bool sbx_path_is_relative(const char *path)
+{
+	if (strlen(path) >= PATH_MAX)
+		return false;
+	for (;;) {
+		size_t len = strcspn(path, "/");
+
+		if (!is_name(path, len))
+			return false;
+		if (path[len] == '\0')
+			return true;
+		path += len + 1;
+	}
 }

@@ -35,6 +35,7 @@ struct mcp_call *mcp_call_new(struct mcp_request *r, enum mcp_call_kind kind)
 	call->server = r->server;
 	call->request = r;
 	call->session = r->session;
+	memcpy(call->client, r->session->client, sizeof(call->client));
 	call->kind = kind;
 	call->modern = r->revision->modern;
 	call->structured = r->revision->structured;
@@ -113,6 +114,11 @@ void mcp_call_run(struct mcp_call *call)
 void *mcp_call_userdata(const struct mcp_call *call)
 {
 	return call->server->face->userdata;
+}
+
+const char *mcp_call_client(const struct mcp_call *call)
+{
+	return call->client[0] != '\0' ? call->client : NULL;
 }
 
 struct mcp_server *mcp_call_server(const struct mcp_call *call)

@@ -91,6 +91,7 @@ void mcp_refuse_resource(struct mcp_request *r, const char *uri);
 struct mcp_session {
 	struct mcp_server *server;
 	enum mcp_session_kind kind;
+	char client[MCP_ID_SIZE]; /* its name for rows, or "" */
 	const struct mcp_revision *revision; /* agreed upon by initialize; NULL before */
 	json_t *client_caps;		     /* of initialize */
 	int log_rank;			     /* logging/setLevel, or the default */
@@ -198,6 +199,7 @@ struct mcp_call {
 	char *uri, *variable;
 	STAILQ_ENTRY(mcp_call) queued; /* for a worker */
 	/* facts for the worker, fixed at the start */
+	char client[MCP_ID_SIZE];
 	bool modern, structured;
 	json_t *client_caps;
 	json_t *progress_token;

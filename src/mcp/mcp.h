@@ -86,12 +86,14 @@ struct mcp_tool {
 	int (*run)(struct mcp_call *call, const json_t *arguments, struct sbx_error *err);
 };
 
-/* A resource, or with a {name} in its URI a template. */
+/* A resource, or with a {name} in its URI a template, which may have more than one. */
 struct mcp_resource {
 	const char *uri, *name, *title, *description, *mime_type;
+	bool deep; /* the last {name} may stand for more than one segment of a path */
 	/*
 	 * Add contents with mcp_call_add_contents(). uri is what the client asked for; variable
-	 * is what stood for {name}, or NULL. SBX_E_NOT_FOUND: there is no such resource.
+	 * is what stood for the last {name}, as it stood there, or NULL. SBX_E_NOT_FOUND: there is
+	 * no such resource.
 	 */
 	int (*read)(struct mcp_call *call, const char *uri, const char *variable,
 		    struct sbx_error *err);
@@ -122,6 +124,11 @@ struct mcp_face {
 	const struct mcp_prompt *prompts;
 	unsigned int workers; /* calls that run at once; more wait. 0: 8 */
 	void *userdata;
+	/*
+	 * A client that mcp_call_client() has named is gone, and its calls are cancelled. On the
+	 * thread that serves: must not block. NULL: nobody wants to know.
+	 */
+	void (*client_gone)(void *userdata, const char *client);
 };
 
 int mcp_server_new(const struct mcp_face *face, struct mcp_server **ret, struct sbx_error *err);
@@ -130,6 +137,12 @@ void mcp_server_free(struct mcp_server *server);
 /* ---- what a row's function may do with its call ---- */
 
 void *mcp_call_userdata(const struct mcp_call *call);
+
+/*
+ * Who calls: a name that no other client has and nobody guesses. NULL when that cannot be known:
+ * over HTTP a request of the newer era stands for itself.
+ */
+const char *mcp_call_client(const struct mcp_call *call);
 
 /* For blocking sbx_* calls: killed when the client cancels, or goes away, or we shut down. */
 struct sbx_cancel *mcp_call_cancel(const struct mcp_call *call);

@@ -138,6 +138,10 @@ struct mcp_session *mcp_session_new(struct mcp_server *server, enum mcp_session_
 
 	if (s == NULL)
 		return NULL;
+	if (kind != MCP_SESSION_MODERN && !mcp_make_id(s->client)) {
+		free(s);
+		return NULL;
+	}
 	s->server = server;
 	s->kind = kind;
 	s->log_rank = LOG_RANK_DEFAULT;
@@ -162,6 +166,9 @@ void mcp_session_free(struct mcp_session *s)
 			mcp_request_drop(r);
 	}
 	mcp_tasks_forget_session(s->server->tasks, s);
+	/* Last: whatever its calls still make, they know that they are cancelled. */
+	if (s->client[0] != '\0' && s->server->face->client_gone != NULL)
+		s->server->face->client_gone(s->server->face->userdata, s->client);
 	LIST_REMOVE(s, link);
 	json_decref(s->client_caps);
 	json_decref(s->subscriptions);

@@ -12,21 +12,32 @@ static bool is_template(const struct mcp_resource *resource)
 	return strchr(resource->uri, '{') != NULL;
 }
 
-/* The part of uri that stands for {name} in the template: one path segment; the caller's. */
-static char *match_template(const char *template, const char *uri)
+/*
+ * Whether uri is the template with something for each {name}: a piece of one path segment; what
+ * stands for the last one is the caller's.
+ */
+static bool match_template(const char *template, const char *uri, bool deep, char **ret_last)
 {
-	const char *open = strchr(template, '{'), *close = strchr(template, '}');
-	size_t before = (size_t)(open - template), len = strlen(uri), after;
+	size_t literal = strcspn(template, "{"), len;
+	const char *close;
+	bool last;
 
-	if (close == NULL)
-		return NULL;
-	after = strlen(close + 1);
-	if (len <= before + after || strncmp(uri, template, before) != 0 ||
-	    strcmp(uri + len - after, close + 1) != 0)
-		return NULL;
-	if (memchr(uri + before, '/', len - before - after) != NULL)
-		return NULL;
-	return strndup(uri + before, len - before - after);
+	if (strncmp(template, uri, literal) != 0)
+		return false;
+	uri += literal;
+	if (template[literal] == '\0')
+		return *uri == '\0';
+	close = strchr(template + literal, '}');
+	last = close != NULL && strchr(close, '{') == NULL;
+	len = last && deep ? strlen(uri) : strcspn(uri, "/");
+	for (; close != NULL && len > 0; len--) {
+		if (!match_template(close + 1, uri + len, deep, ret_last))
+			continue;
+		if (last)
+			*ret_last = strndup(uri, len);
+		return true;
+	}
+	return false;
 }
 
 /* *ret_variable is the caller's. */
@@ -42,8 +53,7 @@ static const struct mcp_resource *find_resource(const struct mcp_face *face, con
 	for (resource = face->resources; resource && resource->uri; resource++) {
 		if (!is_template(resource))
 			continue;
-		*ret_variable = match_template(resource->uri, uri);
-		if (*ret_variable != NULL)
+		if (match_template(resource->uri, uri, resource->deep, ret_variable))
 			return resource;
 	}
 	return NULL;

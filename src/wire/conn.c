@@ -64,6 +64,25 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 	return 0;
 }
 
+char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err)
+{
+	char *at;
+
+	forget_written(c);
+	at = sbx_buf_reserve(&c->out, WIRE_HEADER_SIZE + len);
+	if (at == NULL) {
+		sbx_fail_errno(err, ENOMEM, "cannot queue a message");
+		return NULL;
+	}
+	return at + WIRE_HEADER_SIZE;
+}
+
+void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used)
+{
+	wire_header_format((uint8_t *)c->out.data + c->out.len, type, channel, used);
+	c->out.len += WIRE_HEADER_SIZE + used;
+}
+
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err)
 {
 	while (c->out_at < c->out.len && !c->eof) {

@@ -31,6 +31,19 @@ void sbx_conn_done(struct sbx_conn *c);
 int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, const void *payload,
 		   size_t len, struct sbx_error *err);
 
+/*
+ * A frame that is filled in place: where up to len bytes of its payload go, and, when `used` of
+ * them are there, the queueing of it. Nothing may happen to the connection in between.
+ */
+char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err);
+void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used);
+
+/* Bytes queued and not written yet. */
+static inline size_t sbx_conn_queued(const struct sbx_conn *c)
+{
+	return c->out.len - c->out_at;
+}
+
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
 bool sbx_conn_has_output(const struct sbx_conn *c);

@@ -262,12 +262,14 @@ bool wire_credit_parse(const void *payload, size_t len, struct wire_credit *ret)
 	return wire_reader_end(&r) && ret->flow <= WIRE_FLOW_DATA;
 }
 
-/* ---- PUT, GET, LIST, ENTRY ---- */
+/* ---- PUT, GET, LIST, STAT, REMOVE, MKDIR, HOLE, ENTRY ---- */
 
 void wire_put_format(struct sbx_buf *b, const struct wire_put *m)
 {
 	wire_put_u32(b, m->mode);
+	wire_put_u8(b, m->how);
 	wire_put_u64(b, m->size);
+	wire_put_u64(b, m->mtime_ns);
 	wire_put_cstring(b, m->path);
 }
 
@@ -276,9 +278,11 @@ bool wire_put_parse(const void *payload, size_t len, struct wire_put *ret)
 	struct wire_reader r = wire_reader_over(payload, len);
 
 	ret->mode = wire_get_u32(&r);
+	ret->how = wire_get_u8(&r);
 	ret->size = wire_get_u64(&r);
+	ret->mtime_ns = wire_get_u64(&r);
 	ret->path = wire_get_cstring(&r);
-	if (wire_reader_end(&r) && ret->mode <= 0777)
+	if (wire_reader_end(&r) && ret->mode <= 0777 && ret->how < WIRE_PUT_COUNT)
 		return true;
 	wire_put_done(ret);
 	return false;
@@ -290,9 +294,64 @@ void wire_put_done(struct wire_put *m)
 	*m = (struct wire_put){0};
 }
 
+void wire_get_format(struct sbx_buf *b, const struct wire_get *m)
+{
+	wire_put_u8(b, m->deep);
+	wire_put_u64(b, m->offset);
+	wire_put_u64(b, m->length);
+	wire_put_u64(b, m->most);
+	wire_put_cstring(b, m->path);
+}
+
+bool wire_get_parse(const void *payload, size_t len, struct wire_get *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->deep = wire_get_u8(&r);
+	ret->offset = wire_get_u64(&r);
+	ret->length = wire_get_u64(&r);
+	ret->most = wire_get_u64(&r);
+	ret->path = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->deep <= 1)
+		return true;
+	wire_get_done(ret);
+	return false;
+}
+
+void wire_get_done(struct wire_get *m)
+{
+	free(m->path);
+	*m = (struct wire_get){0};
+}
+
+void wire_list_format(struct sbx_buf *b, const struct wire_list *m)
+{
+	wire_put_u8(b, m->deep);
+	wire_put_u64(b, m->most);
+	wire_put_cstring(b, m->path);
+}
+
+bool wire_list_parse(const void *payload, size_t len, struct wire_list *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->deep = wire_get_u8(&r);
+	ret->most = wire_get_u64(&r);
+	ret->path = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->deep <= 1)
+		return true;
+	wire_list_done(ret);
+	return false;
+}
+
+void wire_list_done(struct wire_list *m)
+{
+	free(m->path);
+	*m = (struct wire_list){0};
+}
+
 void wire_path_format(struct sbx_buf *b, const struct wire_path *m)
 {
-	wire_put_u64(b, m->most);
 	wire_put_cstring(b, m->path);
 }
 
@@ -300,7 +359,6 @@ bool wire_path_parse(const void *payload, size_t len, struct wire_path *ret)
 {
 	struct wire_reader r = wire_reader_over(payload, len);
 
-	ret->most = wire_get_u64(&r);
 	ret->path = wire_get_cstring(&r);
 	if (wire_reader_end(&r))
 		return true;
@@ -312,6 +370,67 @@ void wire_path_done(struct wire_path *m)
 {
 	free(m->path);
 	*m = (struct wire_path){0};
+}
+
+void wire_remove_format(struct sbx_buf *b, const struct wire_remove *m)
+{
+	wire_put_u8(b, m->deep);
+	wire_put_cstring(b, m->path);
+}
+
+bool wire_remove_parse(const void *payload, size_t len, struct wire_remove *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->deep = wire_get_u8(&r);
+	ret->path = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->deep <= 1)
+		return true;
+	wire_remove_done(ret);
+	return false;
+}
+
+void wire_remove_done(struct wire_remove *m)
+{
+	free(m->path);
+	*m = (struct wire_remove){0};
+}
+
+void wire_mkdir_format(struct sbx_buf *b, const struct wire_mkdir *m)
+{
+	wire_put_u32(b, m->mode);
+	wire_put_cstring(b, m->path);
+}
+
+bool wire_mkdir_parse(const void *payload, size_t len, struct wire_mkdir *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->mode = wire_get_u32(&r);
+	ret->path = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->mode <= 0777)
+		return true;
+	wire_mkdir_done(ret);
+	return false;
+}
+
+void wire_mkdir_done(struct wire_mkdir *m)
+{
+	free(m->path);
+	*m = (struct wire_mkdir){0};
+}
+
+void wire_hole_format(struct sbx_buf *b, const struct wire_hole *m)
+{
+	wire_put_u64(b, m->bytes);
+}
+
+bool wire_hole_parse(const void *payload, size_t len, struct wire_hole *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->bytes = wire_get_u64(&r);
+	return wire_reader_end(&r) && ret->bytes > 0;
 }
 
 void wire_entry_format(struct sbx_buf *b, const struct wire_entry *m)
@@ -337,7 +456,8 @@ bool wire_entry_parse(const void *payload, size_t len, struct wire_entry *ret)
 	ret->size = wire_get_u64(&r);
 	ret->mtime_ns = wire_get_u64(&r);
 	ret->name = wire_get_cstring(&r);
-	if (wire_reader_end(&r) && is_kind(ret->kind) && sbx_path_is_component(ret->name))
+	if (wire_reader_end(&r) && is_kind(ret->kind) &&
+	    (ret->name[0] == '\0' || sbx_path_is_relative(ret->name)))
 		return true;
 	wire_entry_done(ret);
 	return false;

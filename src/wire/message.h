@@ -8,9 +8,12 @@
  *	host                              agent
  *	                             <--  HELLO               once, first
  *	SETUP                        -->  READY               once, before anything else
- *	PUT, DATA..., CLOSE          -->  CLOSE | ERROR       a file into the sandbox
- *	GET                          -->  ENTRY, DATA..., CLOSE | ERROR
+ *	PUT, DATA|HOLE..., FINISH    -->  CLOSE | ERROR       a file into the sandbox
+ *	GET                          -->  (ENTRY, DATA|HOLE...)..., CLOSE | ERROR
  *	LIST                         -->  ENTRY..., CLOSE | ERROR
+ *	STAT                         -->  ENTRY, CLOSE | ERROR
+ *	REMOVE, MKDIR                -->  CLOSE | ERROR
+ *	CLOSE                        -->                      the host gives a PUT, GET, LIST … up
  *	EXEC                         -->  STARTED, STDOUT/STDERR..., EXIT | ERROR
  *	                                  one at a time, and several in the background
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
@@ -19,7 +22,11 @@
  *
  * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC; DATA of a PUT or GET) starts with
  * WIRE_WINDOW bytes; the receiver grants more as it consumes. Sending beyond the credit is a
- * protocol error. ENTRY frames of a LIST carry no credit: they are bounded by entries_max.
+ * protocol error. ENTRY and HOLE need no credit: who sends them waits while much is queued.
+ *
+ * One GET, LIST, PUT or REMOVE is under way at a time; the host may send the next PUT behind the
+ * end of the one before without waiting for its answer. A PUT whose bytes have all come may be
+ * ended by CLOSE too; CLOSE before that gives it up, and it has no answer.
  */
 #pragma once
 
@@ -132,22 +139,69 @@ struct wire_credit {
 	uint32_t bytes;
 };
 
-/* PUT: make or replace a regular file, and its parent folders; size = bytes of DATA to come. */
-struct wire_put {
-	uint32_t mode; /* permission bits only */
-	uint64_t size;
-	char *path; /* owned */
+enum wire_put_how {
+	WIRE_PUT_REPLACE, /* as a whole, when all of it has come */
+	WIRE_PUT_NEW,	  /* refused when there is something of that name */
+	WIRE_PUT_APPEND,  /* at the end of a file that is there; its mode stays */
+	WIRE_PUT_COUNT
 };
 
-/* GET and LIST: most = largest file, or most entries, that the host will take. */
-struct wire_path {
+/*
+ * PUT: make a regular file, and its parent folders. size = bytes of DATA and HOLE to come at
+ * most; FINISH ends the file where it is.
+ */
+struct wire_put {
+	uint32_t mode; /* permission bits only */
+	uint8_t how;   /* enum wire_put_how */
+	uint64_t size;
+	uint64_t mtime_ns; /* 0: now */
+	char *path;	   /* owned */
+};
+
+/*
+ * GET: a file, or with `deep` a folder with all below it, each folder before what is in it. The
+ * ENTRY of a regular file is followed by its bytes, which may be fewer than its size when it
+ * shrank; other ENTRYs by none. What cannot be read comes as WIRE_OTHER where `deep` is set.
+ */
+struct wire_get {
+	uint8_t deep;
+	uint64_t offset, length; /* which bytes of a file; UINT64_MAX = all behind offset */
+	uint64_t most;		 /* SBX_E_LIMIT when a file is larger */
+	char *path;		 /* owned */
+};
+
+/* LIST: what is in a folder, with `deep` also what is below; at most so many entries. */
+struct wire_list {
+	uint8_t deep;
 	uint64_t most;
 	char *path; /* owned */
 };
 
+/* STAT: of a file itself, also where it is a link. */
+struct wire_path {
+	char *path; /* owned */
+};
+
+/* REMOVE: a file, a link or an empty folder; with `deep` a folder and all below it. */
+struct wire_remove {
+	uint8_t deep;
+	char *path; /* owned */
+};
+
+/* MKDIR: a folder and its parents; no error when it is there. */
+struct wire_mkdir {
+	uint32_t mode;
+	char *path; /* owned */
+};
+
+/* HOLE: so many zero bytes, at least one, that are not stored. */
+struct wire_hole {
+	uint64_t bytes;
+};
+
 enum wire_entry_kind { WIRE_FILE = 'f', WIRE_FOLDER = 'd', WIRE_LINK = 'l', WIRE_OTHER = 'o' };
 
-/* ENTRY: one file (GET), or one name in a folder (LIST). name may hold any byte but / and NUL. */
+/* ENTRY: one file; name is its path below what was asked for, "" where it is that itself. */
 struct wire_entry {
 	uint8_t kind;
 	uint32_t mode;
@@ -172,7 +226,12 @@ struct wire_error {
 	X(signal)        \
 	X(credit)        \
 	X(put)           \
+	X(get)           \
+	X(list)          \
 	X(path)          \
+	X(remove)        \
+	X(mkdir)         \
+	X(hole)          \
 	X(entry)         \
 	X(error)
 
@@ -185,6 +244,10 @@ WIRE_MESSAGES(X)
 void wire_setup_done(struct wire_setup *m);
 void wire_exec_done(struct wire_exec *m);
 void wire_put_done(struct wire_put *m);
+void wire_get_done(struct wire_get *m);
+void wire_list_done(struct wire_list *m);
 void wire_path_done(struct wire_path *m);
+void wire_remove_done(struct wire_remove *m);
+void wire_mkdir_done(struct wire_mkdir *m);
 void wire_entry_done(struct wire_entry *m);
 void wire_error_done(struct wire_error *m);

@@ -258,7 +258,7 @@ static void a_fork_bomb_in_the_background_can_be_killed(void **state)
 	if (!test_is_native())
 		skip();
 	other = begin(t, "echo here; sleep 1011", NULL);
-	p = begin(t, "echo up; bomb() { bomb | bomb & }; bomb; sleep 1012", NULL);
+	p = begin(t, "(bomb() { bomb | bomb & }; bomb) 2>/dev/null & echo up; exec sleep 1012", NULL);
 	assert_true(says(p, "up"));
 	assert_int_equal(sbx_process_signal(p, SIGKILL, &err), 0);
 	if (sbx_process_wait(p, WAIT_MS, NULL, &r, &err) < 0)
@@ -281,7 +281,7 @@ static void a_fork_bomb_in_a_run_leaves_it_alone(void **state)
 	p = begin(t, "sleep 1013", NULL);
 	t->io = (struct sbx_io){.timeout_ms = 700};
 	assert_int_equal(
-		test_shell(t, "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1014")->reason,
+		test_shell(t, "(bomb() { bomb | bomb & }; bomb) 2>/dev/null & exec sleep 1014")->reason,
 		SBX_TIMEOUT);
 	t->io = (struct sbx_io){0};
 	assert_true(still_runs(p));

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Files and folders that go into a sandbox, one behind the other, many on their way at once. */
+#include "core/transfer.h"
+
+#include "base/auto.h"
+#include "core/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define QUEUE_ENOUGH (512u << 10) /* queued and not written yet: the agent is slower than we are */
+
+/* ---- what the agent says ---- */
+
+static void end_slot(struct sbx_sender_slot *slot)
+{
+	sbx_link_remove(&slot->sender->session->link, &slot->ch);
+	slot->busy = false;
+}
+
+static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct sbx_sender_slot *slot = ch->owner;
+	struct sbx_sender *s = slot->sender;
+	struct wire_credit credit;
+
+	if (frame->type == WIRE_CREDIT) {
+		if (!wire_credit_parse(frame->payload, frame->len, &credit) ||
+		    credit.flow != WIRE_FLOW_DATA || credit.bytes > WIRE_WINDOW - slot->credit)
+			return sbx_fail(err, SBX_E_PROTOCOL,
+					"the sandbox granted credit it did not owe");
+		slot->credit += credit.bytes;
+		return 0;
+	}
+	if (frame->type == WIRE_ERROR && s->refusal.code == SBX_OK)
+		sbx_link_refusal(frame, &s->refusal);
+	else if (frame->type != WIRE_ERROR && (frame->type != WIRE_CLOSE || slot == s->file))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent %s while it took a file",
+				wire_type_name(frame->type));
+	if (slot == s->file)
+		s->file = NULL;
+	end_slot(slot);
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+static int refused(const struct sbx_sender *s, struct sbx_error *err)
+{
+	if (s->refusal.code == SBX_OK)
+		return 0;
+	*err = s->refusal;
+	return -(int)err->code;
+}
+
+/* Wait for something to happen. */
+static int turn(struct sbx_sender *s, struct sbx_error *err)
+{
+	struct sbx_wait wait = {.deadline_ns = s->session->ends_ns, .cancel = s->cancel};
+	int r = sbx_copy_cancelled(s->cancel, err);
+
+	if (r == 0)
+		r = sbx_session_check(s->session, err);
+	if (r == 0)
+		r = sbx_link_turn(&s->session->link, &wait, err);
+	if (r == 0 && s->session->link.lost)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"the sandbox of this session is gone; open a new session");
+	return r < 0 ? r : refused(s, err);
+}
+
+static int flush(struct sbx_sender *s, struct sbx_error *err)
+{
+	int r = sbx_conn_flush(&s->session->link.conn, err);
+
+	if (r < 0)
+		s->session->link.failed = true;
+	return r;
+}
+
+/* Wait until the stream has taken most of what is queued. */
+static int make_room(struct sbx_sender *s, struct sbx_error *err)
+{
+	int r = refused(s, err);
+
+	if (r == 0 && sbx_link_queued(&s->session->link) >= QUEUE_ENOUGH)
+		r = flush(s, err);
+	while (r == 0 && sbx_link_queued(&s->session->link) >= QUEUE_ENOUGH)
+		r = turn(s, err);
+	return r;
+}
+
+static int queue(struct sbx_sender *s, enum wire_type type, struct sbx_sender_slot *slot,
+		 const struct sbx_buf *payload, struct sbx_error *err)
+{
+	if (payload != NULL && payload->failed)
+		return sbx_fail_errno(err, ENOMEM, "cannot send to the sandbox");
+	return sbx_link_queue(&s->session->link, type, slot->ch.id, payload ? payload->data : NULL,
+			      payload ? payload->len : 0, err);
+}
+
+/* ---- begin and end ---- */
+
+int sbx_sender_begin(struct sbx_sender *s, struct sbx_session *session, struct sbx_cancel *cancel,
+		     struct sbx_error *err)
+{
+	*s = (struct sbx_sender){.session = session, .cancel = cancel};
+	return sbx_session_begin_for(session, cancel, err);
+}
+
+static bool is_busy(const struct sbx_sender *s)
+{
+	for (int i = 0; i < SBX_SENDER_SLOTS; i++) {
+		if (s->slots[i].busy)
+			return true;
+	}
+	return false;
+}
+
+/* What is half sent is nothing; what else is on its way arrives, and nobody asks. */
+static void give_up(struct sbx_sender *s)
+{
+	struct sbx_error ignored;
+
+	if (s->file != NULL && !s->session->link.failed &&
+	    queue(s, WIRE_CLOSE, s->file, NULL, &ignored) < 0)
+		s->session->link.failed = true;
+	for (int i = 0; i < SBX_SENDER_SLOTS; i++) {
+		if (s->slots[i].busy)
+			end_slot(&s->slots[i]);
+	}
+}
+
+int sbx_sender_end(struct sbx_sender *s, int r, struct sbx_error *err)
+{
+	if (r == 0)
+		r = refused(s, err);
+	while (r == 0 && is_busy(s))
+		r = turn(s, err);
+	if (r < 0)
+		give_up(s);
+	sbx_session_end(s->session, r, err);
+	return r;
+}
+
+/* ---- one file, one folder ---- */
+
+static struct sbx_sender_slot *free_slot(struct sbx_sender *s)
+{
+	for (int i = 0; i < SBX_SENDER_SLOTS; i++) {
+		if (!s->slots[i].busy)
+			return &s->slots[i];
+	}
+	return NULL;
+}
+
+/* A channel of its own for one message and what belongs to it. */
+static int take_slot(struct sbx_sender *s, struct sbx_sender_slot **ret, struct sbx_error *err)
+{
+	struct sbx_sender_slot *slot = NULL;
+	int r = make_room(s, err);
+
+	while (r == 0 && (slot = free_slot(s)) == NULL)
+		r = turn(s, err);
+	if (r < 0)
+		return r;
+	*slot = (struct sbx_sender_slot){
+		.ch = {.on_frame = on_frame, .owner = slot},
+		.sender = s,
+		.credit = WIRE_WINDOW,
+		.busy = true,
+	};
+	sbx_link_add(&s->session->link, &slot->ch);
+	*ret = slot;
+	return 0;
+}
+
+int sbx_sender_folder(struct sbx_sender *s, const char *path, uint32_t mode,
+		      struct sbx_error *err)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
+	struct sbx_sender_slot *slot;
+	int r = take_slot(s, &slot, err);
+
+	if (r < 0)
+		return r;
+	wire_mkdir_format(&payload, &(struct wire_mkdir){.mode = mode, .path = (char *)path});
+	return queue(s, WIRE_MKDIR, slot, &payload, err);
+}
+
+int sbx_sender_file(struct sbx_sender *s, const struct wire_put *put, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
+	struct wire_put open_ended = *put;
+	int r = take_slot(s, &s->file, err);
+
+	if (r < 0)
+		return r;
+	open_ended.size = UINT64_MAX;
+	wire_put_format(&payload, &open_ended);
+	return queue(s, WIRE_PUT, s->file, &payload, err);
+}
+
+char *sbx_sender_room(struct sbx_sender *s, size_t *ret_len, struct sbx_error *err)
+{
+	int r = make_room(s, err);
+	char *at;
+
+	while (r == 0 && s->file->credit == 0)
+		r = turn(s, err);
+	if (r < 0)
+		return NULL;
+	*ret_len = s->file->credit < WIRE_PAYLOAD_MAX ? s->file->credit : WIRE_PAYLOAD_MAX;
+	at = sbx_conn_begin(&s->session->link.conn, *ret_len, err);
+	return at;
+}
+
+int sbx_sender_commit(struct sbx_sender *s, size_t len, struct sbx_error *err)
+{
+	sbx_conn_commit(&s->session->link.conn, WIRE_DATA, s->file->ch.id, len);
+	s->file->credit -= len;
+	return flush(s, err);
+}
+
+int sbx_sender_data(struct sbx_sender *s, const void *data, size_t len, struct sbx_error *err)
+{
+	const char *from = data;
+	int r = 0;
+
+	while (r == 0 && len > 0) {
+		size_t room;
+		char *at = sbx_sender_room(s, &room, err);
+
+		if (at == NULL)
+			return -(int)err->code;
+		room = room < len ? room : len;
+		memcpy(at, from, room);
+		from += room;
+		len -= room;
+		r = sbx_sender_commit(s, room, err);
+	}
+	return r;
+}
+
+int sbx_sender_hole(struct sbx_sender *s, uint64_t bytes, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(64);
+	int r = make_room(s, err);
+
+	if (r < 0)
+		return r;
+	wire_hole_format(&payload, &(struct wire_hole){.bytes = bytes});
+	return queue(s, WIRE_HOLE, s->file, &payload, err);
+}
+
+int sbx_sender_end_file(struct sbx_sender *s, struct sbx_error *err)
+{
+	int r = refused(s, err);
+
+	if (r < 0)
+		return r;
+	r = queue(s, WIRE_FINISH, s->file, NULL, err);
+	s->file = NULL;
+	return r;
+}
