@@ -57,7 +57,10 @@ const struct sbx_lang_install sbx_install_java = {
 			  "{home}/.m2/settings.xml", ";"),
 	.hosts_mark = "<url>",
 	.env = SBX_ARGV("HOME={home}", "MAVEN_SKIP_RC=1",
-			"MAVEN_OPTS=-Duser.home={home} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+			"MAVEN_OPTS=-Duser.home={home} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+			"-Dhttp.proxyHost={proxy_host} -Dhttp.proxyPort={proxy_port} "
+			"-Dhttps.proxyHost={proxy_host} -Dhttps.proxyPort={proxy_port} "
+			"-Dhttp.nonProxyHosts="),
 	.steps = (const struct sbx_lang_step[]){
 		{SBX_STEP_ONLINE, SBX_ARGV("mvn", "-B", "-ntp", "-f", "{home}/pom.xml",
 					   "-Dmaven.repo.local={home}/repository",
