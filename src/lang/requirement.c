@@ -100,7 +100,7 @@ static bool take_versions(const char **at)
 		if (!take_operator(at))
 			return false;
 		take(at, " ");
-		if (strchr(ALNUM, **at) == NULL || !take(at, ALNUM "._+!*-"))
+		if (strchr(DIGITS, **at) == NULL || !take(at, ALNUM "._+!*-"))
 			return false;
 		take(at, " ");
 	} while (take_char(at, ','));
@@ -113,6 +113,7 @@ const char *sbx_requirement_pypi(const char *text)
 
 	if (!take_word(&at, ALNUM "._-"))
 		return "does not begin with the name of a package, such as 'requests'";
+	take(&at, " ");
 	if (take_char(&at, '[') && !take_extras(&at))
 		return "has extras that are not written as 'name[extra1,extra2]'";
 	take(&at, " ");
@@ -138,6 +139,18 @@ static bool take_npm_name(const char **at)
 	return strchr(ALNUM, **at) != NULL && take(at, ALNUM "._~-");
 }
 
+/* A tag is a word; a range has blanks, signs, and "||" between its parts. */
+static bool is_npm_version(const char *at)
+{
+	if (strchr(LOWER UPPER, *at) != NULL)
+		return *at != '\0' && at[strspn(at, ALNUM "._-")] == '\0';
+	if (*at == '\0' || strchr(DIGITS "^~<>=*", *at) == NULL)
+		return false;
+	while (take(&at, ALNUM " ._+^~<>=*-") && strncmp(at, "||", 2) == 0)
+		at += 2;
+	return *at == '\0';
+}
+
 const char *sbx_requirement_npm(const char *text)
 {
 	const char *at = text;
@@ -150,8 +163,7 @@ const char *sbx_requirement_npm(const char *text)
 		return "does not begin with the name of a package, such as 'lodash'";
 	if (*at == '\0')
 		return NULL;
-	if (!take_char(&at, '@') || *at == '\0' || strchr(ALNUM "^~<>=*", *at) == NULL ||
-	    at[strspn(at, ALNUM " ._+^~<>=*|-")] != '\0')
+	if (!take_char(&at, '@') || !is_npm_version(at))
 		return "has a version that is not written as 'name@1.2.3', 'name@^1.2' or 'name@latest'";
 	return NULL;
 }
@@ -196,7 +208,7 @@ const char *sbx_requirement_maven(const char *text)
 			break;
 		parts++;
 	} while (parts < 4 && take_char(&at, ':'));
-	if (parts < 3 || *at != '\0' || strstr(text, "..") != NULL)
+	if (parts < 3 || *at != '\0' || at[-1] == ':' || strstr(text, "..") != NULL)
 		return "is no Maven coordinate, which is written as 'group:artifact:version' or "
 		       "'group:artifact:version:classifier'";
 	return NULL;
