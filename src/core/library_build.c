@@ -113,6 +113,7 @@ static struct sbx_lang_values values(const struct installation *in)
 		.final = in->build->final,
 		.requirements = in->build->requirements,
 		.words = (const char *const *)in->words,
+		.proxy_port = in->session->network.proxy_port,
 	};
 }
 
@@ -140,13 +141,17 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 	if (asprintf(&in->set, "%s/set", sbx_session_scratch(in->session)) < 0)
 		in->set = NULL;
 	in->words = make_words(in);
-	if (in->set == NULL || in->words == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot install libraries");
+	return in->set && in->words ? 0 : sbx_fail_errno(err, ENOMEM, "cannot install libraries");
+}
+
+/* Once a program has run, because only then the proxy's port is known. */
+static int make_envs(struct installation *in, struct sbx_error *err)
+{
 	in->online_env = make_env(in, (const char *const *)in->config.env);
 	in->offline_env = make_env(in, NULL);
-	if (in->online_env == NULL || in->offline_env == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot install libraries");
-	return 0;
+	return in->online_env && in->offline_env
+		       ? 0
+		       : sbx_fail_errno(err, ENOMEM, "cannot install libraries");
 }
 
 /* ---- one program ---- */
@@ -343,6 +348,8 @@ static int run_steps(struct installation *in, struct sbx_error *err)
 	bool tried = false;
 	int r = prepare(in, err);
 
+	if (r == 0)
+		r = make_envs(in, err);
 	for (const struct sbx_lang_step *step = in->install->steps; step->argv != NULL && r == 0; step++) {
 		if (!(step->flags & SBX_STEP_RETRY) || !tried)
 			r = run_step(in, step, &tried, err);

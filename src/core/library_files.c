@@ -115,7 +115,7 @@ int sbx_set_seal(const char *path, struct sbx_buf *list, uint64_t *ret_bytes, st
 	int r = 0;
 
 	while (walk != NULL && r == 0 && (errno = 0, entry = fts_read(walk)) != NULL) {
-		mode_t mode;
+		mode_t mode = 0;
 
 		if (entry->fts_info == FTS_DP)
 			continue;

@@ -28,6 +28,7 @@ struct operation {
 	struct sbx_exchange x;
 	struct sbx_result *result;
 	uint64_t deadline_ns; /* of all its steps together */
+	uint64_t attempts;    /* on the network, before it */
 	struct wire_exit exit;
 	/* of a run: */
 	const struct sbx_lang *lang;
@@ -70,7 +71,8 @@ static int begin(struct operation *op, struct sbx_error *err)
 	if (s->runs++ > 0)
 		sbx_place_usage_reset(s->place);
 	sbx_exchange_init(&op->x, s, op->io);
-	return 0;
+	op->attempts = sbx_network_count(s);
+	return sbx_network_start(s, err);
 }
 
 static int finish_result(struct operation *op, struct sbx_error *err)
@@ -101,6 +103,8 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 		r = sbx_session_check(op->s, err);
 	if (r == 0)
 		r = finish_result(op, err);
+	if (r == 0)
+		r = sbx_network_finish(op->s, op->attempts, op->result, err);
 	sbx_exchange_done(&op->x);
 	sbx_session_end(op->s, r, err);
 
@@ -284,6 +288,7 @@ static void set_values(struct operation *op)
 		.set = op->set,
 		.memory_mb = (unsigned long)(limits[SBX_LIMIT_MEMORY_BYTES] >> 20),
 		.cpus = cpus > 0 ? (unsigned long)cpus : 1,
+		.proxy_port = op->s->network.proxy_port,
 	};
 }
 

@@ -193,6 +193,8 @@ static int start(struct sbx_session *s, struct sbx_error *err)
 	if (r == 0)
 		r = sbx_link_init(&s->link, s, err);
 	if (r == 0)
+		r = sbx_network_open(s, err);
+	if (r == 0)
 		r = open_place(s, err);
 	if (r < 0)
 		return r;
@@ -231,6 +233,7 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_place_close(s->place);
 	sbx_processes_free(s);
 	sbx_link_done(&s->link);
+	sbx_network_close(s);
 	wire_setup_done(&s->setup);
 	sbx_turn_done(&s->turn);
 	sbx_libraries_done(&s->libraries);

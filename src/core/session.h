@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "core/libraries.h"
 #include "core/link.h"
+#include "core/network.h"
 
 #include <llmsandbox/session.h>
 
@@ -26,6 +27,7 @@ struct sbx_session {
 	const struct sbx_spec *spec;
 	struct sbx_place *place;
 	struct sbx_link link;
+	struct sbx_session_network network;
 	struct wire_setup setup;
 	struct sbx_report report;
 	unsigned int runs;

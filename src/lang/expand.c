@@ -104,6 +104,8 @@ char **sbx_lang_expand(const char *const *argv_template, const struct sbx_lang_v
 		{"{final}", values->final ? values->final : "", 0},
 		{"{memory_mb}", NULL, values->memory_mb},
 		{"{cpus}", NULL, values->cpus},
+		{"{proxy_host}", values->proxy_port ? "127.0.0.1" : "", 0},
+		{"{proxy_port}", NULL, values->proxy_port},
 		{NULL, NULL, 0},
 	};
 	size_t count = count_words(argv_template, values) + length(extra), n = 0;

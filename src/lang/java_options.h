@@ -12,10 +12,16 @@
 	prefix "-XX:MaxRAM={memory_mb}m", prefix "-XX:ActiveProcessorCount={cpus}", \
 		prefix "-XX:MaxRAMPercentage=70", prefix "-XX:-UsePerfData"
 
+/* It heeds no environment variable for a proxy; an empty host is none. */
+#define SBX_JAVA_PROXIED                                                  \
+	"-Dhttp.proxyHost={proxy_host}", "-Dhttp.proxyPort={proxy_port}", \
+		"-Dhttps.proxyHost={proxy_host}", "-Dhttps.proxyPort={proxy_port}"
+
 /* The arguments are further options. */
 #define SBX_JAVA_COMPILE(...)                                                                   \
 	SBX_ARGV("javac", SBX_JAVA_FITTED("-J"), "-J-XX:TieredStopAtLevel=1",                   \
 		 "-J-XX:+UseSerialGC", "-encoding", "UTF-8", ##__VA_ARGS__, "-d", "{build}", "{src}")
 
-#define SBX_JAVA_RUN(class_path) \
-	SBX_ARGV("java", SBX_JAVA_FITTED(""), "-Dfile.encoding=UTF-8", "-cp", class_path, "{main}")
+#define SBX_JAVA_RUN(class_path)                                                      \
+	SBX_ARGV("java", SBX_JAVA_FITTED(""), SBX_JAVA_PROXIED, "-Dfile.encoding=UTF-8", \
+		 "-cp", class_path, "{main}")

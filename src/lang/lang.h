@@ -7,6 +7,7 @@
  *	{src}	the source file, absolute		{dir}	the folder it is in
  *	{build}	an empty writable folder for the compiler	{main}	from the inspect hook
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
+ *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
  *	{set}	the folder of the libraries that are used; where they are installed, while they are
  * and where libraries are installed:
  *	{home}	the work folder, with the package manager's configuration in it
@@ -128,6 +129,7 @@ struct sbx_lang_values {
 	const char *set, *home, *final;
 	const char *const *requirements, *const *words; /* NULL-terminated, or NULL */
 	unsigned long memory_mb, cpus;
+	unsigned long proxy_port; /* 0: no proxy */
 };
 
 /*

@@ -274,7 +274,7 @@ const char *sbx_requirement_debian(const char *text)
 	if (!take_debian_name(&at))
 		return "does not begin with the name of a Debian package, such as 'libfmt-dev'";
 	dev = at - text > 4 && strncmp(at - 4, "-dev", 4) == 0;
-	if (!dev && strncmp(text, "lib", 3) != 0)
+	if (!dev && (at - text < 4 || strncmp(text, "lib", 3) != 0))
 		return "is no library: the name of a Debian package that ends in '-dev' or begins with "
 		       "'lib' is wanted";
 	if (*at == '\0')
