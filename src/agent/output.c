@@ -12,6 +12,7 @@
 #define PIPE_SIZE    (1 << 20)
 #define READS_A_TURN 16 /* then the other streams and the host have theirs */
 #define TAIL_MAX     (64u << 20)
+#define QUEUE_MOST   (1u << 20) /* on the stream: beyond that nothing is read for it */
 
 void output_init(struct output *o, int fd, enum wire_type type, bool forward, uint64_t head,
 		 uint64_t tail)
@@ -40,9 +41,10 @@ static bool is_in_head(const struct output *o)
 	return o->forward || o->head_left > 0;
 }
 
-bool output_wants_read(const struct output *o)
+bool output_wants_read(const struct output *o, const struct sbx_conn *conn)
 {
-	return o->fd >= 0 && (!is_in_head(o) || o->credit > 0);
+	return o->fd >= 0 &&
+	       (!is_in_head(o) || (o->credit > 0 && sbx_conn_queued(conn) < QUEUE_MOST));
 }
 
 bool output_is_finished(const struct output *o)
@@ -126,7 +128,7 @@ static void end(struct output *o)
 
 static void read_pipe(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over)
 {
-	for (int i = 0; i < READS_A_TURN && output_wants_read(o); i++) {
+	for (int i = 0; i < READS_A_TURN && output_wants_read(o, conn); i++) {
 		ssize_t n = is_in_head(o) ? read_to_host(o, conn, channel) : read_to_ring(o);
 
 		if (n > 0) {

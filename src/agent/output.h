@@ -31,8 +31,11 @@ void output_init(struct output *o, int fd, enum wire_type type, bool forward, ui
 		 uint64_t tail);
 void output_done(struct output *o);
 
-/* Whether reading the pipe would get us on. */
-bool output_wants_read(const struct output *o);
+/*
+ * Whether reading the pipe would get us on. What is to be sent waits while much is queued: all
+ * streams together have more credit than the queue has room.
+ */
+bool output_wants_read(const struct output *o, const struct sbx_conn *conn);
 
 /* Read what there is, within reason, and send what may be sent. When the program is over, an
  * empty pipe is an ended one. */

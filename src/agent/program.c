@@ -208,7 +208,8 @@ static void send_exit(struct program *p, struct sbx_conn *conn)
 
 /* ---- the loop's part ---- */
 
-void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS])
+void program_poll(const struct program *p, const struct sbx_conn *conn,
+		  struct pollfd fds[PROGRAM_POLLFDS])
 {
 	for (int i = 0; i < PROGRAM_POLLFDS; i++)
 		fds[i] = (struct pollfd){.fd = -1};
@@ -219,7 +220,7 @@ void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS])
 	if (input_wants_write(&p->input))
 		fds[0] = (struct pollfd){.fd = p->input.fd, .events = POLLOUT};
 	for (int i = 0; i < 2; i++) {
-		if (output_wants_read(&p->outputs[i]))
+		if (output_wants_read(&p->outputs[i], conn))
 			fds[1 + i] = (struct pollfd){.fd = p->outputs[i].fd, .events = POLLIN};
 	}
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -417,6 +418,38 @@ static void without_credit_no_output_is_sent(void **state)
 	while (!agent_run_take(c, &run, true))
 		;
 	agent_run_done(&run);
+}
+
+/*
+ * Together they may have more credit than the agent has room for: a host that is busy elsewhere
+ * holds them back, and loses nothing.
+ */
+static void programs_that_write_much_wait_for_a_host_that_does_not_listen(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "yes & yes >&2; wait");
+	struct pollfd end = {.fd = c->conn.fd};
+	struct agent_run runs[WIRE_BACKGROUND_MAX];
+
+	exec.flags |= WIRE_EXEC_BACKGROUND | WIRE_EXEC_FORWARD;
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_run_init(&runs[i], agent_client_exec(c, &exec));
+	assert_int_equal(poll(&end, 1, 2000), 0);
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_client_signal(c, runs[i].channel, SIGKILL, WIRE_SCOPE_TREE);
+	for (size_t over = 0; over < WIRE_BACKGROUND_MAX;) {
+		struct wire_frame frame;
+
+		assert_true(agent_client_next(c, &frame));
+		over += frame.type == WIRE_EXIT;
+		if (frame.type == WIRE_STDOUT || frame.type == WIRE_STDERR)
+			agent_client_grant(c, frame.channel,
+					   frame.type == WIRE_STDOUT ? WIRE_FLOW_STDOUT : WIRE_FLOW_STDERR,
+					   frame.len);
+	}
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_run_done(&runs[i]);
 }
 
 static void forwarded_output_of_two_streams_is_whole(void **state)
@@ -871,6 +904,7 @@ int main(void)
 		WITH_AGENT(of_20_mb_of_output_head_and_tail_are_kept),
 		WITH_AGENT(a_program_is_not_slowed_by_a_host_that_takes_no_output),
 		WITH_AGENT(without_credit_no_output_is_sent),
+		WITH_AGENT(programs_that_write_much_wait_for_a_host_that_does_not_listen),
 		WITH_AGENT(forwarded_output_of_two_streams_is_whole),
 		WITH_AGENT(the_name_dev_stdout_works),
 		WITH_AGENT(stdin_arrives_whole_and_ends),
