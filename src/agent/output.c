@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -126,6 +127,24 @@ static void end(struct output *o)
 	o->fd = -1;
 }
 
+static void begin_closing(struct output *o)
+{
+	int bytes = 0;
+
+	if (ioctl(o->fd, FIONREAD, &bytes) == 0)
+		o->rest = (uint64_t)bytes;
+	o->closing = true;
+}
+
+/* Whether the last of what was in the pipe at the program's end has now been read. */
+static bool was_last(struct output *o, uint64_t n)
+{
+	if (!o->closing)
+		return false;
+	o->rest -= n < o->rest ? n : o->rest;
+	return o->rest == 0;
+}
+
 static void read_pipe(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over)
 {
 	for (int i = 0; i < READS_A_TURN && output_wants_read(o, conn); i++) {
@@ -135,6 +154,8 @@ static void read_pipe(struct output *o, struct sbx_conn *conn, uint32_t channel,
 			o->total += (uint64_t)n;
 			if (n >= 32768 && !o->grown)
 				grow_pipe(o);
+			if (was_last(o, (uint64_t)n))
+				end(o);
 			continue;
 		}
 		if (n < 0 && errno == EINTR)
@@ -163,6 +184,8 @@ static void send_ring(struct output *o, struct sbx_conn *conn, uint32_t channel)
 
 void output_pump(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over)
 {
+	if (o->fd >= 0 && over && !o->closing)
+		begin_closing(o);
 	if (o->fd >= 0)
 		read_pipe(o, conn, channel, over);
 	if (o->fd < 0)

@@ -452,6 +452,28 @@ static void programs_that_write_much_wait_for_a_host_that_does_not_listen(void *
 		agent_run_done(&runs[i]);
 }
 
+/* Programs of one user can open each other's pipes: what is written there later is nobody's. */
+static void a_program_ends_though_another_one_writes_to_its_output(void **state)
+{
+	struct agent_client *c = *state;
+	char *front_argv[4], *back_argv[4];
+	struct wire_exec front = agent_client_line(
+		front_argv, "echo $$ > new; mv new pid; until test -e held; do sleep 0.02; done");
+	struct wire_exec back = agent_client_line(
+		back_argv, "until test -e pid; do sleep 0.02; done; exec 3> /proc/$(cat pid)/fd/1; "
+			   "touch held; exec yes >&3");
+	struct agent_run run;
+
+	back.flags |= WIRE_EXEC_BACKGROUND;
+	agent_client_exec(c, &back);
+	agent_run_init(&run, agent_client_exec(c, &front));
+	while (!agent_run_take(c, &run, true))
+		assert_true(run.out[0].len < 16u << 20);
+	assert_false(run.failed);
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
+	agent_run_done(&run);
+}
+
 static void forwarded_output_of_two_streams_is_whole(void **state)
 {
 	struct agent_run run;
@@ -905,6 +927,7 @@ int main(void)
 		WITH_AGENT(a_program_is_not_slowed_by_a_host_that_takes_no_output),
 		WITH_AGENT(without_credit_no_output_is_sent),
 		WITH_AGENT(programs_that_write_much_wait_for_a_host_that_does_not_listen),
+		WITH_AGENT(a_program_ends_though_another_one_writes_to_its_output),
 		WITH_AGENT(forwarded_output_of_two_streams_is_whole),
 		WITH_AGENT(the_name_dev_stdout_works),
 		WITH_AGENT(stdin_arrives_whole_and_ends),
