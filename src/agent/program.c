@@ -22,9 +22,11 @@ static int launch(struct program *p, const struct agent_spawn *s,
 	if (s->exec->flags & WIRE_EXEC_BACKGROUND)
 		return supervisor_start(&p->supervisor, s, supervisors, &p->tree, err);
 	r = agent_spawn(s, &pid, err);
-	if (r == 0)
-		agent_tree_init(&p->tree, supervisors, pid);
-	return r;
+	if (r < 0)
+		return r;
+	agent_tree_init(&p->tree, supervisors, pid);
+	supervisors->front = true;
+	return 0;
 }
 
 static int launch_in_pipes(struct program *p, const struct wire_exec *exec,

@@ -256,6 +256,21 @@ static void what_a_program_leaves_behind_is_killed(void **state)
 	agent_run_done(&run);
 }
 
+/* Here, as with one single user id, a program can kill its supervisor. */
+static void nothing_outlives_a_background_program_that_killed_its_supervisor(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, RUNAWAY "kill -9 $PPID; sleep 1000");
+	struct agent_run run;
+
+	exec.flags |= WIRE_EXEC_BACKGROUND;
+	agent_client_finish(c, agent_client_exec(c, &exec), &run);
+	assert_int_equal(run.exit.reason, WIRE_SIGNALLED);
+	assert_true(is_gone(runaway_pid(c)));
+	agent_run_done(&run);
+}
+
 static void processes_that_had_to_be_killed_are_counted(void **state)
 {
 	struct agent_run run;
@@ -917,6 +932,7 @@ int main(void)
 		WITH_AGENT(a_working_folder_may_be_named),
 		WITH_AGENT(a_timeout_kills_the_whole_process_tree),
 		WITH_AGENT(what_a_program_leaves_behind_is_killed),
+		WITH_AGENT(nothing_outlives_a_background_program_that_killed_its_supervisor),
 		WITH_AGENT(processes_that_had_to_be_killed_are_counted),
 		cmocka_unit_test(the_end_of_the_stream_kills_the_whole_process_tree),
 		WITH_AGENT(a_signal_reaches_the_program_and_its_children),
