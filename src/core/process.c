@@ -54,7 +54,8 @@ static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, stru
 	pthread_mutex_lock(&turn->lock);
 	r = p->take(ch, frame, err);
 	p->started |= frame->type == WIRE_STARTED || p->program.is_over;
-	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED)
+	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED &&
+	    p->program.exit.status == SIGKILL)
 		p->out_of_memory = count_oom_kills(p) > p->oom_kills;
 	if (p->program.is_over)
 		pthread_cond_broadcast(&turn->changed);
