@@ -274,6 +274,8 @@ int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, stru
 	uint64_t deadline_ns = find_deadline_ns(x, exec);
 	int r = sbx_program_start(&x->program, exec, err);
 
+	/* What was asked for before holds for this program too: each is killed. */
+	x->cancelled = false;
 	x->kill_by_ns = 0;
 	if (r == 0)
 		r = run_program(x, deadline_ns, err);
