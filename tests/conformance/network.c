@@ -258,6 +258,44 @@ static void bytes_go_both_ways_and_each_side_may_end_first(void **state)
 	assert_true(r->egress[1].received > 20000000);
 }
 
+/* In pieces of every size, so that copied and spliced ones take turns, and with a slow reader. */
+static void bytes_arrive_as_they_were_sent(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct peer *p = peer_open("127.0.0.1", 0);
+	const struct sbx_result *r;
+	char code[1024];
+
+	ALLOW(t, rule_of(p));
+	snprintf(code, sizeof(code),
+		 "import hashlib, random\n"
+		 "data = os.urandom(1 << 20) * 30; random.seed(1)\n"
+		 "def one():\n"
+		 "    line, s = tunnel('127.0.0.1', %u); s.sendall(b'GET /echo HTTP/1.1\\r\\n\\r\\n')\n"
+		 "    def send():\n"
+		 "        at = 0\n"
+		 "        while at < len(data):\n"
+		 "            n = random.choice((1, 1000, 65536, 300000)); s.sendall(data[at:at+n]); at += n\n"
+		 "        s.shutdown(socket.SHUT_WR)\n"
+		 "    threading.Thread(target=send).start()\n"
+		 "    h = hashlib.sha256()\n"
+		 "    while True:\n"
+		 "        piece = s.recv(random.choice((100, 70000, 1 << 20)))\n"
+		 "        if not piece: break\n"
+		 "        h.update(piece)\n"
+		 "    print(h.digest() == hashlib.sha256(data).digest())\n"
+		 "all = [threading.Thread(target=one) for i in range(3)]\n"
+		 "for x in all: x.start()\n"
+		 "for x in all: x.join()\n",
+		 peer_port(p));
+	r = run(t, code);
+	assert_output(r, "True\nTrue\nTrue\n");
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(r->egress[i].sent > 30 << 20);
+		assert_int_equal(r->egress[i].received, 30 << 20);
+	}
+}
+
 static void sixty_four_connections_work_at_once(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -1063,6 +1101,7 @@ int main(void)
 		network_test(a_rule_lets_programs_reach_a_host_in_three_ways),
 		network_test(names_and_suffixes_are_resolved_outside),
 		network_test(bytes_go_both_ways_and_each_side_may_end_first),
+		network_test(bytes_arrive_as_they_were_sent),
 		network_test(sixty_four_connections_work_at_once),
 		network_test(slow_ones_stall_nobody_else),
 		network_test(without_a_network_there_is_nothing),

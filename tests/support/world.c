@@ -304,6 +304,15 @@ static void drip(struct peer *p, int fd)
 		usleep(20000);
 }
 
+static void echo(int fd)
+{
+	static _Thread_local char piece[65536];
+	ssize_t n;
+
+	while ((n = recv(fd, piece, sizeof(piece), 0)) > 0 && say(fd, piece, (size_t)n))
+		;
+}
+
 static void respond(struct peer *p, int fd, const char *path)
 {
 	const char *argument = strchr(path, '?') ? strchr(path, '?') + 1 : "";
@@ -326,6 +335,8 @@ static void respond(struct peer *p, int fd, const char *path)
 	} else if (strncmp(path, "/stall", 6) == 0) {
 		say_head(fd, "");
 		wait_for_end(fd);
+	} else if (strncmp(path, "/echo", 5) == 0) {
+		echo(fd);
 	} else if (strncmp(path, "/late?", 6) == 0) {
 		wait_for_end(fd);
 		say(fd, argument, strlen(argument));

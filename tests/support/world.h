@@ -28,6 +28,7 @@ struct peer;
  *	/big?N		N bytes
  *	/drip		a byte every 20 ms until it is cut
  *	/stall		the head, and then nothing
+ *	/echo		what comes behind the head, as it comes
  *	/late?TEXT	TEXT, once the program has ended its side
  * and to anything else "seen" and its end. Port 0 is any.
  */
