@@ -603,8 +603,31 @@ static void sweep_new(const struct sbx_store *store)
 		closedir(folder);
 }
 
+/* Locks of sets that were never made. */
+static void sweep_locks(const struct sbx_store *store)
+{
+	DIR *folder = open_list(store->fd, "index");
+	char id[SBX_STORE_ID], name[64];
+
+	while (folder != NULL && next_id(folder, ".lock", id)) {
+		struct stat st;
+		auto_close int lock_fd = -1;
+
+		index_name(id, ".json", name);
+		if (fstatat(store->index_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		lock_fd = try_lock(store, id);
+		index_name(id, ".lock", name);
+		if (lock_fd >= 0)
+			unlinkat(store->index_fd, name, 0);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
 void sbx_store_sweep(const struct sbx_store *store)
 {
+	sweep_locks(store);
 	sweep_new(store);
 	sweep_sets(store);
 }
