@@ -59,7 +59,12 @@ struct sbx_isolation {
 
 enum sbx_egress_verdict {
 	SBX_EGRESS_ALLOWED, /* and connected */
-	SBX_EGRESS_DENIED,  /* by a rule or by the want of one; no packet was sent to it */
+	/*
+	 * By a rule or by the want of one; no packet was sent to it. (Where a server may speak first,
+	 * on another port than 443, a connection was made before TLS asked for another name there; it
+	 * was cut, and nothing the program said was passed on.)
+	 */
+	SBX_EGRESS_DENIED,
 	SBX_EGRESS_FAILED   /* allowed, but the name, the peer or a limit failed it */
 };
 
@@ -91,6 +96,7 @@ struct sbx_result {
 	size_t isolation_count;
 	struct sbx_egress *egress; /* attempts that began during the run, oldest first; owned */
 	size_t egress_count;
+	const char *network; /* the session's mode at its end: "none", "allow" …; never freed */
 };
 
 /* NULL is allowed. */

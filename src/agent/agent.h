@@ -9,6 +9,7 @@
 #include "agent/fence.h"
 #include "agent/files.h"
 #include "agent/programs.h"
+#include "agent/proxy.h"
 #include "wire/conn.h"
 
 #define AGENT_STREAM_FD 3
@@ -24,6 +25,7 @@ struct agent {
 	struct programs programs;
 	uint64_t life_ends_ns; /* when the sandbox is over whatever runs; 0: never */
 	struct transfer transfer;
+	struct proxy proxy;
 };
 
 /* Act on one frame of the host; -code ends the agent. */

@@ -45,11 +45,24 @@ static int start_program(struct agent *a, const struct wire_frame *frame, struct
 	return 0;
 }
 
+static int listen_for_programs(struct agent *a, const struct wire_frame *frame,
+			       struct sbx_error *err)
+{
+	struct wire_port m;
+
+	if (!wire_port_parse(frame->payload, frame->len, &m))
+		return malformed(frame, err);
+	proxy_listen(&a->proxy, &a->conn, frame->channel, m.port);
+	return 0;
+}
+
 /* What goes to an operation that runs; for one that is over already it is late, not wrong. */
 static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
 	struct program *program = programs_find(&a->programs, frame->channel);
 
+	if (frame->channel & WIRE_FROM_AGENT)
+		return proxy_take(&a->proxy, &a->conn, frame, err);
 	if (program != NULL)
 		return program_take(program, frame, err);
 	if (a->transfer.kind != TRANSFER_NONE && frame->channel == a->transfer.channel)
@@ -59,7 +72,8 @@ static int pass_on(struct agent *a, const struct wire_frame *frame, struct sbx_e
 
 static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
 {
-	bool begins = frame->type == WIRE_EXEC || transfer_begins_with(frame->type);
+	bool begins = frame->type == WIRE_EXEC || frame->type == WIRE_LISTEN ||
+		      transfer_begins_with(frame->type);
 
 	if (frame->type == WIRE_SETUP)
 		return set_up(a, frame, err);
@@ -67,11 +81,13 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 		send_bytes(&a->conn, WIRE_PONG, frame->channel, NULL, 0);
 		return 0;
 	}
-	if (!a->is_set_up || (begins && frame->channel == 0))
+	if (!a->is_set_up || (begins && (frame->channel == 0 || frame->channel & WIRE_FROM_AGENT)))
 		return sbx_fail(err, SBX_E_PROTOCOL, "%s is out of turn",
 				wire_type_name(frame->type));
 	if (frame->type == WIRE_EXEC)
 		return start_program(a, frame, err);
+	if (frame->type == WIRE_LISTEN)
+		return listen_for_programs(a, frame, err);
 	if (transfer_begins_with(frame->type))
 		return transfer_begin(&a->transfer, &a->conn, frame, &a->fence, err);
 	return pass_on(a, frame, err);

@@ -82,26 +82,34 @@ static void read_signals(struct agent *a)
 	programs_reap(&a->programs);
 }
 
+/* Of two deadlines, of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 static int wait_ms(const struct agent *a)
 {
-	uint64_t deadline_ns = programs_deadline_ns(&a->programs);
+	uint64_t deadline_ns = earlier(programs_deadline_ns(&a->programs),
+				       proxy_deadline_ns(&a->proxy));
 
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
-	if (deadline_ns == 0 || (a->life_ends_ns != 0 && a->life_ends_ns < deadline_ns))
-		deadline_ns = a->life_ends_ns;
+	deadline_ns = earlier(deadline_ns, a->life_ends_ns);
 	return sbx_poll_ms(deadline_ns);
 }
 
 static int turn(struct agent *a, struct sbx_error *err)
 {
-	struct pollfd fds[2 + PROGRAMS_POLLFDS] = {
+	struct pollfd fds[2 + PROGRAMS_POLLFDS + PROXY_POLLFDS] = {
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
 	};
 	size_t count = 2 + programs_poll(&a->programs, fds + 2);
+	struct pollfd *proxy_fds = fds + count;
 	int r = 0;
 
+	count += proxy_poll(&a->proxy, &a->conn, proxy_fds);
 	if (poll(fds, count, wait_ms(a)) < 0)
 		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot wait");
 	if (fds[1].revents)
@@ -111,6 +119,7 @@ static int turn(struct agent *a, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	programs_pump(&a->programs, &a->conn);
+	proxy_pump(&a->proxy, &a->conn, proxy_fds);
 	transfer_pump(&a->transfer, &a->conn);
 	return sbx_conn_flush(&a->conn, err);
 }
@@ -141,6 +150,7 @@ int main(void)
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
 	programs_init(&agent.programs);
+	proxy_init(&agent.proxy);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)
 		return 1;
@@ -151,6 +161,7 @@ int main(void)
 	if (r < 0)
 		say_goodbye(&agent, &err);
 	transfer_abort(&agent.transfer);
+	proxy_done(&agent.proxy);
 	programs_end(&agent.programs);
 	return 0;
 }

@@ -72,3 +72,49 @@ void sbx_text_append_base64(struct sbx_buf *out, const char *data, size_t len)
 		sbx_buf_append(out, four, 4);
 	}
 }
+
+static int digit_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool sbx_text_decode_base64(struct sbx_buf *out, const char *text, size_t len)
+{
+	unsigned int bits = 0, bit_count = 0;
+	size_t digits = 0, padding = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		int value = digit_value(text[i]);
+
+		if (is_space(text[i]))
+			continue;
+		if (text[i] == '=') {
+			padding++;
+			continue;
+		}
+		if (value < 0 || padding > 0)
+			return false;
+		digits++;
+		bits = (bits << 6 | (unsigned int)value) & 0xffff;
+		bit_count += 6;
+		if (bit_count >= 8) {
+			char byte = (char)(bits >> (bit_count - 8));
+
+			bit_count -= 8;
+			sbx_buf_append(out, &byte, 1);
+		}
+	}
+	/* One digit alone is no byte; padding, if there is any, fills the last four. */
+	return digits % 4 != 1 && padding <= 2 && (padding == 0 || (digits + padding) % 4 == 0);
+}

@@ -12,3 +12,9 @@ bool sbx_text_append_utf8(struct sbx_buf *out, const char *data, size_t len);
 
 /* Append in base64 (RFC 4648 section 4). */
 void sbx_text_append_base64(struct sbx_buf *out, const char *data, size_t len);
+
+/*
+ * Append the bytes that base64 text stands for. White space is passed over and the padding may be
+ * missing; false when it is no base64, and then some may have been appended.
+ */
+bool sbx_text_decode_base64(struct sbx_buf *out, const char *text, size_t len);

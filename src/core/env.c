@@ -77,16 +77,81 @@ static int set_standard(struct env *env, const struct sbx_env_sources *from, str
 	return r;
 }
 
-static int set_language(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+/*
+ * ALL_PROXY names the HTTP side of the proxy, although SOCKS5 is on the same port: some HTTP
+ * clients look at it and fail at once when they have no SOCKS library.
+ */
+static int set_proxy(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+{
+	static const char *const names[] = {
+		"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+	};
+	static const char none[] = "localhost,127.0.0.1,::1";
+	unsigned int port = from->session->network.proxy_port;
+	char url[64], maven[256];
+	int r = 0;
+
+	if (port == 0)
+		return 0;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+	snprintf(maven, sizeof(maven),
+		 "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%u -Dhttps.proxyHost=127.0.0.1 "
+		 "-Dhttps.proxyPort=%u",
+		 port, port);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++)
+		r = set_pair(env, names[i], url, err);
+	if (r == 0)
+		r = set_pair(env, "no_proxy", none, err);
+	if (r == 0)
+		r = set_pair(env, "NO_PROXY", none, err);
+	/* Node heeds the variables above only where this one is set (from version 22.21 on). */
+	if (r == 0)
+		r = set_pair(env, "NODE_USE_ENV_PROXY", "1", err);
+	return r < 0 ? r : set_pair(env, "MAVEN_OPTS", maven, err);
+}
+
+static int set_template(struct env *env, const char *const *template,
+			const struct sbx_lang_values *values, struct sbx_error *err)
 {
 	auto_strv char **list = NULL;
 
-	if (from->lang == NULL || from->lang->env == NULL)
+	if (template == NULL)
 		return 0;
-	list = sbx_lang_expand(from->lang->env, from->values, NULL);
+	list = sbx_lang_expand(template, values, NULL);
 	if (list == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
 	return set_list(env, (const char *const *)list, err);
+}
+
+/* A command of no language may be a program of any: it finds what the session uses of each. */
+static int set_all_libraries(struct env *env, const struct sbx_env_sources *from,
+			     struct sbx_error *err)
+{
+	const struct sbx_lang *lang;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (lang = sbx_lang_at(i)) != NULL; i++) {
+		struct sbx_lang_values values = {
+			.dir = from->session->setup.workdir,
+			.set = sbx_libraries_folder(from->session, lang),
+		};
+
+		if (values.set != NULL)
+			r = set_template(env, lang->install->use_env, &values, err);
+	}
+	return r;
+}
+
+static int set_language(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+{
+	int r;
+
+	if (from->lang == NULL)
+		return set_all_libraries(env, from, err);
+	r = set_template(env, from->lang->env, from->values, err);
+	if (r == 0 && from->values->set != NULL)
+		r = set_template(env, from->lang->install->use_env, from->values, err);
+	return r;
 }
 
 int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_error *err)
@@ -98,6 +163,8 @@ int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_er
 	if (list == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
 	r = set_standard(&env, from, err);
+	if (r == 0)
+		r = set_proxy(&env, from, err);
 	if (r == 0)
 		r = set_language(&env, from, err);
 	if (r == 0)

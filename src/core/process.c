@@ -28,6 +28,7 @@ struct sbx_process {
 	struct sbx_capture capture[2];
 	struct sbx_io io; /* stdin alone, copied */
 	uint64_t oom_kills; /* of the sandbox when it began */
+	uint64_t attempts;  /* on the network, before it */
 	bool out_of_memory;
 	bool started;	 /* the agent said so, or that it cannot be */
 	bool abandoned;	 /* nobody has the handle any more */
@@ -213,6 +214,8 @@ static int start(struct sbx_process *p, const struct sbx_command *command, struc
 	int r = sbx_session_keep(p->session, err);
 
 	if (r == 0)
+		r = sbx_network_start(p->session, err);
+	if (r == 0)
 		r = send_exec(p, command, err);
 	return r < 0 ? r : await_start(p, err);
 }
@@ -233,6 +236,7 @@ int sbx_session_start(struct sbx_session *session, const struct sbx_command *com
 	r = make(session, command, &p, err);
 	if (r == 0) {
 		p->oom_kills = count_oom_kills(p);
+		p->attempts = sbx_network_count(session);
 		r = start(p, command, err);
 	}
 	if (r == 0) {
@@ -287,10 +291,13 @@ static int describe_end(struct sbx_process *p, struct sbx_result *result, struct
 		.report = &p->session->report,
 	};
 
+	int r;
+
 	if (p->program.is_over)
 		sbx_result_add_cost(result, &p->program.exit);
 	result->timings.run = p->program.exit.wall_ns;
-	return sbx_result_finish(result, &end, err);
+	r = sbx_result_finish(result, &end, err);
+	return r < 0 ? r : sbx_network_finish(p->session, p->attempts, result, err);
 }
 
 int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_cancel *cancel,

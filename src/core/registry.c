@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/cancel.h"
+#include "core/registry_ended.h"
 #include "core/session.h"
 
 #include <errno.h>
@@ -29,14 +30,10 @@
 
 #define ID_BYTES     16	 /* of randomness */
 #define ID_MAX	     sizeof(((struct sbx_session_info *)NULL)->id)
-#define TEXT_MAX     64	 /* an owner or a label, with its NUL */
-#define ENDED_MAX    256 /* of how many that ended the reason is known */
 #define WAITERS_MAX  16	 /* for one session, to have it alone */
 #define LATE_KILL_NS (500 * SBX_NS_PER_MS)
 
 #define NEVER UINT64_MAX
-
-enum end { ALIVE, END_IDLE, END_LIFETIME, END_CLOSED };
 
 /* Somebody who waits to have a session alone. */
 struct waiter {
@@ -47,7 +44,7 @@ struct waiter {
 
 struct entry {
 	struct sbx_session_info info; /* what is fixed, and operations */
-	char owner[TEXT_MAX];	      /* or "" */
+	char owner[SBX_OWNER_MAX];    /* or "" */
 	struct sbx_spec *spec;
 	struct sbx_session *session;
 	uint64_t idle_ms, lifetime_ms; /* or SBX_TIMEOUT_NONE */
@@ -57,22 +54,13 @@ struct entry {
 	bool alone; /* one of them has it alone */
 	TAILQ_HEAD(, waiter) waiters;
 	unsigned int waiter_count;
-	enum end end;
-	time_t ended;	  /* of the clock on the wall */
+	struct sbx_ended ended; /* how it ended, and when; SBX_ALIVE before */
 	uint64_t kill_ns; /* when those that hold it still are killed; NEVER: they have been */
 	bool closing;	  /* somebody closes it right now */
 	TAILQ_ENTRY(entry) link;
 };
 
 TAILQ_HEAD(entries, entry);
-
-/* What is known of a session that is gone. */
-struct ended {
-	char id[ID_MAX], label[TEXT_MAX], owner[TEXT_MAX];
-	enum end end;
-	time_t when;
-	uint64_t after_ms; /* the time that was over */
-};
 
 struct sbx_registry {
 	struct sbx_registry_limits limits;
@@ -84,73 +72,10 @@ struct sbx_registry {
 	size_t count;		     /* of both, and of those that are being opened */
 	size_t opening;
 	bool over;
-	struct ended ended[ENDED_MAX]; /* a ring; ended_count were written so far */
-	size_t ended_count;
+	struct sbx_ended_list ended;
 };
 
-/* ---- what is told of an end ---- */
-
-static void format_duration(uint64_t ms, char *ret, size_t size)
-{
-	static const struct {
-		uint64_t ms;
-		const char *name;
-	} units[] = {{3600000, "hour"}, {60000, "minute"}, {1000, "second"}, {1, "millisecond"}};
-	size_t i = 0;
-
-	while (units[i].ms > 1 && (ms == 0 || ms % units[i].ms != 0))
-		i++;
-	snprintf(ret, size, "%llu %s%s", (unsigned long long)(ms / units[i].ms), units[i].name,
-		 ms == units[i].ms ? "" : "s");
-}
-
-static int fail_ended(const struct ended *e, enum sbx_code code, struct sbx_error *err)
-{
-	char when[40], duration[40];
-	struct tm tm;
-
-	gmtime_r(&e->when, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	format_duration(e->after_ms, duration, sizeof(duration));
-	if (e->end == END_IDLE)
-		return sbx_fail(err, code,
-				"the session %s expired at %s, after %s without use, and its files are "
-				"gone; open a new one",
-				e->id, when, duration);
-	if (e->end == END_LIFETIME)
-		return sbx_fail(err, code,
-				"the session %s expired at %s, when its life of %s was over, and its "
-				"files are gone; open a new one",
-				e->id, when, duration);
-	return sbx_fail(err, code, "the session %s was closed at %s; open a new one", e->id, when);
-}
-
-static struct ended describe_end(const struct entry *e)
-{
-	struct ended ended = {
-		.end = e->end,
-		.when = e->ended,
-		.after_ms = e->end == END_IDLE ? e->idle_ms : e->lifetime_ms,
-	};
-
-	memcpy(ended.id, e->info.id, sizeof(ended.id));
-	memcpy(ended.label, e->info.label, sizeof(ended.label));
-	memcpy(ended.owner, e->owner, sizeof(ended.owner));
-	return ended;
-}
-
 /* ---- looking up; all with the lock ---- */
-
-/* An id, or a label where the owner is known. */
-static bool is_named(const char *id, const char *label, const char *owner, const char *name)
-{
-	return strcmp(id, name) == 0 || (owner != NULL && label[0] != '\0' && strcmp(label, name) == 0);
-}
-
-static bool is_seen(const char *owner_of_it, const char *owner)
-{
-	return owner == NULL || strcmp(owner_of_it, owner) == 0;
-}
 
 static struct entry *find_named(struct entries *list, const char *owner, const char *name)
 {
@@ -158,7 +83,8 @@ static struct entry *find_named(struct entries *list, const char *owner, const c
 
 	TAILQ_FOREACH_REVERSE(e, list, entries, link)
 	{
-		if (is_seen(e->owner, owner) && is_named(e->info.id, e->info.label, owner, name))
+		if (sbx_owner_sees(owner, e->owner) &&
+		    sbx_is_named(e->info.id, e->info.label, owner, name))
 			return e;
 	}
 	return NULL;
@@ -185,29 +111,15 @@ static struct entry *get_held(struct sbx_registry *r, const struct sbx_session *
 	return (struct entry *)(e ? e : find_session(&r->ending, session));
 }
 
-static const struct ended *find_ended(const struct sbx_registry *r, const char *owner,
-				      const char *name)
-{
-	size_t kept = r->ended_count < ENDED_MAX ? r->ended_count : ENDED_MAX;
-
-	for (size_t i = 1; i <= kept; i++) {
-		const struct ended *e = &r->ended[(r->ended_count - i) % ENDED_MAX];
-
-		if (is_seen(e->owner, owner) && is_named(e->id, e->label, owner, name))
-			return e;
-	}
-	return NULL;
-}
-
 static int fail_unknown(const struct sbx_registry *r, const char *owner, const char *name,
 			struct sbx_error *err)
 {
-	const struct ended *e = find_ended(r, owner, name);
+	const struct sbx_ended *e = sbx_ended_find(&r->ended, owner, name);
 
 	if (e != NULL)
-		return fail_ended(e, SBX_E_NOT_FOUND, err);
+		return sbx_ended_fail(e, SBX_E_NOT_FOUND, err);
 	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"there is no session '%.64s': it was never opened, or ended long ago; open a new "
+			"there is no session '%.64s': it was never opened, or ended long ago; create a new "
 			"one",
 			name);
 }
@@ -237,15 +149,26 @@ static uint64_t ends_ns(const struct entry *e)
 	return is_held(e) ? e->life_ends_ns : earlier(idle_ends_ns, e->life_ends_ns);
 }
 
+static void note_end(struct entry *e, enum sbx_end end)
+{
+	struct sbx_ended *ended = &e->ended;
+
+	ended->end = end;
+	ended->when = time(NULL);
+	ended->after_ms = end == SBX_END_IDLE ? e->idle_ms : e->lifetime_ms;
+	memcpy(ended->id, e->info.id, sizeof(ended->id));
+	memcpy(ended->label, e->info.label, sizeof(ended->label));
+	memcpy(ended->owner, e->owner, sizeof(ended->owner));
+}
+
 /* It cannot be found from now on; those that hold it are killed at kill_ns. */
-static void end_entry(struct sbx_registry *r, struct entry *e, enum end end, uint64_t kill_ns)
+static void end_entry(struct sbx_registry *r, struct entry *e, enum sbx_end end, uint64_t kill_ns)
 {
 	struct waiter *w;
 
-	e->end = end;
-	e->ended = time(NULL);
+	note_end(e, end);
+	sbx_ended_add(&r->ended, &e->ended);
 	e->kill_ns = kill_ns;
-	r->ended[r->ended_count++ % ENDED_MAX] = describe_end(e);
 	TAILQ_REMOVE(&r->live, e, link);
 	TAILQ_INSERT_TAIL(&r->ending, e, link);
 	TAILQ_FOREACH(w, &e->waiters, link)
@@ -262,7 +185,7 @@ static void kill_holders(struct entry *e)
 
 static void end_now(struct sbx_registry *r, struct entry *e)
 {
-	end_entry(r, e, END_CLOSED, NEVER);
+	end_entry(r, e, SBX_END_CLOSED, NEVER);
 	kill_holders(e);
 }
 
@@ -285,7 +208,7 @@ static void bury(struct sbx_registry *r, struct entry *e)
 
 static bool is_to_be_buried(const struct entry *e)
 {
-	return e->end != ALIVE && !is_held(e) && !e->closing;
+	return e->ended.end != SBX_ALIVE && !is_held(e) && !e->closing;
 }
 
 /* ---- the thread ---- */
@@ -301,9 +224,9 @@ static void end_due(struct sbx_registry *r, uint64_t now)
 	for (e = TAILQ_FIRST(&r->live); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, link);
 		if (now >= e->life_ends_ns)
-			end_entry(r, e, END_LIFETIME, now + LATE_KILL_NS);
+			end_entry(r, e, SBX_END_LIFETIME, now + LATE_KILL_NS);
 		else if (now >= ends_ns(e))
-			end_entry(r, e, END_IDLE, NEVER);
+			end_entry(r, e, SBX_END_IDLE, NEVER);
 	}
 	TAILQ_FOREACH(e, &r->ending, link)
 	{
@@ -660,7 +583,7 @@ static void pass_on(struct entry *e)
 	struct waiter *w = TAILQ_FIRST(&e->waiters);
 
 	e->alone = false;
-	if (w == NULL || e->end != ALIVE)
+	if (w == NULL || e->ended.end != SBX_ALIVE)
 		return;
 	e->alone = true;
 	w->granted = true;
@@ -733,7 +656,7 @@ static int queue_up(struct sbx_registry *r, struct entry *e, struct sbx_cancel *
 {
 	auto_close int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct waiter w = {.wake_fd = fd};
-	struct ended ended;
+	struct sbx_ended ended;
 
 	if (fd < 0)
 		return sbx_fail_errno(err, errno, "cannot wait for a session");
@@ -749,13 +672,13 @@ static int queue_up(struct sbx_registry *r, struct entry *e, struct sbx_cancel *
 	if (w.granted)
 		return 0;
 	leave_queue(e, &w);
-	if (e->end == ALIVE)
+	if (e->ended.end == SBX_ALIVE)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"cancelled while the session was busy with another call");
-	ended = describe_end(e);
+	ended = e->ended;
 	if (is_to_be_buried(e))
 		pthread_cond_signal(&r->changed);
-	return fail_ended(&ended, SBX_E_NOT_FOUND, err);
+	return sbx_ended_fail(&ended, SBX_E_NOT_FOUND, err);
 }
 
 int sbx_registry_acquire_alone(struct sbx_registry *r, const char *owner, const char *id,
@@ -788,18 +711,17 @@ int sbx_registry_check(struct sbx_registry *r, const struct sbx_session *session
 {
 	struct sbx_error lent;
 	const struct entry *e;
-	struct ended ended;
 	int result = 0;
 
 	err = err ? err : &lent;
 	pthread_mutex_lock(&r->lock);
 	end_due(r, sbx_now_ns());
 	e = get_held(r, session);
-	if (e->end != ALIVE) {
-		ended = describe_end(e);
-		result = fail_ended(&ended, e->end == END_CLOSED ? SBX_E_UNAVAILABLE : SBX_E_TIMEOUT,
-				    err);
-	}
+	if (e->ended.end != SBX_ALIVE)
+		result = sbx_ended_fail(&e->ended,
+					e->ended.end == SBX_END_CLOSED ? SBX_E_UNAVAILABLE
+								       : SBX_E_TIMEOUT,
+					err);
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }
@@ -820,7 +742,7 @@ int sbx_registry_list(struct sbx_registry *r, const char *owner, struct sbx_sess
 	list = calloc(r->count + 1, sizeof(*list));
 	TAILQ_FOREACH(e, &r->live, link)
 	{
-		if (list != NULL && is_seen(e->owner, owner))
+		if (list != NULL && sbx_owner_sees(owner, e->owner))
 			list[n++] = describe(e);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -869,7 +791,7 @@ void sbx_registry_close_owner(struct sbx_registry *r, const char *owner)
 	pthread_mutex_lock(&r->lock);
 	for (e = TAILQ_FIRST(&r->live); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, link);
-		if (is_seen(e->owner, owner))
+		if (sbx_owner_sees(owner, e->owner))
 			end_now(r, e);
 	}
 	pthread_mutex_unlock(&r->lock);

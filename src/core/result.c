@@ -147,5 +147,6 @@ void sbx_result_free(struct sbx_result *result)
 	free(result->out.data);
 	free(result->errout.data);
 	free((void *)result->isolation);
+	free(result->egress);
 	free(result);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <llmsandbox/network.h>
 #include <llmsandbox/result.h>
 
 #include "base/auto.h"
@@ -76,6 +77,24 @@ static json_t *isolation(const struct sbx_result *r)
 	return list;
 }
 
+static json_t *attempts(const struct sbx_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->egress_count; i++) {
+		const struct sbx_egress *a = &r->egress[i];
+
+		json_array_append_new(
+			list, json_pack("{s:I, s:s, s:s, s:i, s:s, s:s, s:s, s:I, s:I}", "started_ms",
+					(json_int_t)a->started_ms, "how", a->how, "host", a->host,
+					"port", (int)a->port, "address", a->address, "verdict",
+					sbx_egress_verdict_name(a->verdict), "rule", a->rule,
+					"sent_bytes", (json_int_t)a->sent, "received_bytes",
+					(json_int_t)a->received));
+	}
+	return list;
+}
+
 static json_t *to_json(const struct sbx_result *r)
 {
 	bool exact[2];
@@ -100,6 +119,9 @@ static json_t *to_json(const struct sbx_result *r)
 	json_object_set_new(o, "cost", cost(r));
 	json_object_set_new(o, "processes_killed", json_integer(r->processes_killed));
 	json_object_set_new(o, "isolation", isolation(r));
+	json_object_set_new(o, "network",
+			    json_pack("{s:s, s:o}", "mode", r->network ? r->network : "none",
+				      "attempts", attempts(r)));
 	return o;
 }
 

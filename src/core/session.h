@@ -3,7 +3,9 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "core/libraries.h"
 #include "core/link.h"
+#include "core/network.h"
 
 #include <llmsandbox/session.h>
 
@@ -25,6 +27,7 @@ struct sbx_session {
 	const struct sbx_spec *spec;
 	struct sbx_place *place;
 	struct sbx_link link;
+	struct sbx_session_network network;
 	struct wire_setup setup;
 	struct sbx_report report;
 	unsigned int runs;
@@ -35,6 +38,7 @@ struct sbx_session {
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
+	struct sbx_libraries libraries;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
 #include "backend/backend.h"
@@ -79,6 +80,7 @@ void sbx_spec_free(struct sbx_spec *spec)
 		free(spec->mounts[i].inside);
 	}
 	free(spec->workdir);
+	sbx_network_free(spec->network);
 	free(spec);
 }
 

@@ -29,8 +29,12 @@ struct sbx_network *sbx_network_copy(const struct sbx_network *network); /* NULL
 struct sbx_verdict {
 	bool allowed;
 	bool may_be_private; /* of a name: it may lead to a private address */
+	bool may_be_loopback; /* of localhost, named by a rule: to a loopback one */
 	char text[256];
 };
+
+/* The rules in one line, for a refusal: "a, b and 3 more", or "nothing"; cut where its space ends. */
+void sbx_network_describe(const struct sbx_network *network, char *ret, size_t size);
 
 /* host is a name or an address literal in any spelling, as the program wrote it. */
 void sbx_network_judge_host(const struct sbx_network *network, const char *host, uint16_t port,

@@ -179,6 +179,12 @@ void mcp_call_add_message(struct mcp_call *call, const char *role, json_t *conte
 	mcp_call_add_item(call, json_pack("{s:s, s:o}", "role", role, "content", content));
 }
 
+/* They came with structured content. */
+bool mcp_call_has_links(const struct mcp_call *call)
+{
+	return call->structured;
+}
+
 void mcp_call_set_structured(struct mcp_call *call, json_t *value)
 {
 	json_decref(call->structured_content);
@@ -294,7 +300,7 @@ static void answer(struct mcp_request *r, struct mcp_call *call)
 				 json_incref(call->refusal_data), "%s", call->refusal);
 	else if (call->kind == MCP_CALL_RESOURCE && call->outcome < 0 &&
 		 call->error.code == SBX_E_NOT_FOUND)
-		mcp_refuse_resource(r, mcp_get_string(r->params, "uri"));
+		mcp_refuse_resource(r, mcp_get_string(r->params, "uri"), call->error.msg);
 	else if (call->kind != MCP_CALL_TOOL && call->outcome < 0)
 		mcp_request_fail(r, MCP_INTERNAL_ERROR, 200, NULL, "%s", call->error.msg);
 	else

@@ -83,8 +83,8 @@ void mcp_request_say(struct mcp_request *r, json_t *message);
 /* End without an answer, as a cancelled request does. */
 void mcp_request_drop(struct mcp_request *r);
 
-/* As the revision tells that there is no such resource. */
-void mcp_refuse_resource(struct mcp_request *r, const char *uri);
+/* As the revision tells that there is no such resource. why may be NULL. */
+void mcp_refuse_resource(struct mcp_request *r, const char *uri, const char *why);
 
 /* ---- sessions ---- */
 

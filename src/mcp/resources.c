@@ -97,10 +97,11 @@ void mcp_serve_templates_list(struct mcp_request *r)
 
 /* ---- reading ---- */
 
-void mcp_refuse_resource(struct mcp_request *r, const char *uri)
+void mcp_refuse_resource(struct mcp_request *r, const char *uri, const char *why)
 {
 	mcp_request_fail(r, r->revision->modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND, 200,
-			 json_pack("{s:s}", "uri", uri), "there is no resource '%.200s'", uri);
+			 json_pack("{s:s}", "uri", uri), "there is no resource '%.200s'%s%s", uri,
+			 why ? ": " : "", why ? why : "");
 }
 
 void mcp_serve_resources_read(struct mcp_request *r)
@@ -116,7 +117,7 @@ void mcp_serve_resources_read(struct mcp_request *r)
 	}
 	resource = find_resource(r->server->face, uri, &variable);
 	if (resource == NULL) {
-		mcp_refuse_resource(r, uri);
+		mcp_refuse_resource(r, uri, NULL);
 		return;
 	}
 	call = mcp_call_new(r, MCP_CALL_RESOURCE);
@@ -139,7 +140,7 @@ static const char *subscribed_uri(struct mcp_request *r)
 	if (uri == NULL)
 		mcp_request_fail(r, MCP_INVALID_PARAMS, 200, NULL, "'%s' needs a uri", r->method->name);
 	else if (find_resource(r->server->face, uri, &variable) == NULL)
-		mcp_refuse_resource(r, uri);
+		mcp_refuse_resource(r, uri, NULL);
 	else
 		return uri;
 	return NULL;

@@ -496,3 +496,72 @@ void wire_error_done(struct wire_error *m)
 	free(m->text);
 	*m = (struct wire_error){0};
 }
+
+/* ---- LISTEN, LISTENING, CONNECT, REFUSED ---- */
+
+void wire_port_format(struct sbx_buf *b, const struct wire_port *m)
+{
+	wire_put_u16(b, m->port);
+}
+
+bool wire_port_parse(const void *payload, size_t len, struct wire_port *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->port = wire_get_u16(&r);
+	return wire_reader_end(&r);
+}
+
+void wire_connect_format(struct sbx_buf *b, const struct wire_connect *m)
+{
+	wire_put_u8(b, m->how);
+	wire_put_u16(b, m->port);
+	wire_put_cstring(b, m->host);
+	wire_put_cstring(b, m->fault);
+}
+
+bool wire_connect_parse(const void *payload, size_t len, struct wire_connect *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->how = wire_get_u8(&r);
+	ret->port = wire_get_u16(&r);
+	ret->host = wire_get_cstring(&r);
+	ret->fault = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->how < WIRE_HOW_COUNT && ret->host[0] != '\0' &&
+	    strlen(ret->host) <= WIRE_HOST_MAX && strlen(ret->fault) <= WIRE_FAULT_MAX)
+		return true;
+	wire_connect_done(ret);
+	return false;
+}
+
+void wire_connect_done(struct wire_connect *m)
+{
+	free(m->host);
+	free(m->fault);
+	*m = (struct wire_connect){0};
+}
+
+void wire_refused_format(struct sbx_buf *b, const struct wire_refused *m)
+{
+	wire_put_u32(b, m->kind);
+	wire_put_cstring(b, m->text);
+}
+
+bool wire_refused_parse(const void *payload, size_t len, struct wire_refused *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->kind = wire_get_u32(&r);
+	ret->text = wire_get_cstring(&r);
+	if (wire_reader_end(&r) && ret->kind < WIRE_REFUSED_COUNT)
+		return true;
+	wire_refused_done(ret);
+	return false;
+}
+
+void wire_refused_done(struct wire_refused *m)
+{
+	free(m->text);
+	*m = (struct wire_refused){0};
+}

@@ -19,10 +19,15 @@
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
  *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
  *	PING                         -->  PONG
+ *	LISTEN                       -->  LISTENING | ERROR   the proxy of the sandbox
+ *	OPENED | REFUSED            <--   CONNECT             one connection, on the agent's channel
+ *	DATA, CREDIT, FINISH, CLOSE <-->                      while it is open
  *
  * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC; DATA of a PUT or GET) starts with
  * WIRE_WINDOW bytes; the receiver grants more as it consumes. Sending beyond the credit is a
- * protocol error. ENTRY and HOLE need no credit: who sends them waits while much is queued.
+ * protocol error. A connection has two flows of DATA, one each way. FINISH ends one of them, both
+ * end the connection; CLOSE cuts it, and what was on its way then is passed over. ENTRY and HOLE
+ * need no credit: who sends them waits while much is queued.
  *
  * One GET, LIST, PUT or REMOVE is under way at a time; the host may send the next PUT behind the
  * end of the one before without waiting for its answer. A PUT whose bytes have all come may be
@@ -217,6 +222,44 @@ struct wire_error {
 	char *text; /* owned; one sentence */
 };
 
+/* LISTEN asks for a port of the sandbox's loopback, 0: any; LISTENING says which it is. */
+struct wire_port {
+	uint16_t port;
+};
+
+/* How a program asked for a connection. */
+enum wire_how { WIRE_HOW_CONNECT, WIRE_HOW_HTTP, WIRE_HOW_SOCKS5, WIRE_HOW_COUNT };
+
+#define WIRE_HOST_MAX  255
+#define WIRE_FAULT_MAX 255
+
+/*
+ * CONNECT: a program wants a connection. With a fault it is told for the log alone: the agent
+ * itself refused what was no proper request, the channel is not used, and no answer comes.
+ */
+struct wire_connect {
+	uint8_t how;
+	uint16_t port;
+	char *host;  /* owned; a name or an address as the program wrote it, 1 to WIRE_HOST_MAX bytes */
+	char *fault; /* owned; "" or why the agent refused it */
+};
+
+/* Why there is no connection, as far as HTTP and SOCKS5 have different answers. */
+enum wire_refusal {
+	WIRE_REFUSED_DENIED,  /* the rules do not allow it */
+	WIRE_REFUSED_NAME,    /* the name leads nowhere */
+	WIRE_REFUSED_PEER,    /* the peer refused, or cannot be reached */
+	WIRE_REFUSED_TIMEOUT, /* no answer in time */
+	WIRE_REFUSED_LIMIT,   /* a limit of the session's network */
+	WIRE_REFUSED_COUNT
+};
+
+/* REFUSED: the channel is over. */
+struct wire_refused {
+	uint32_t kind;
+	char *text; /* owned; for a person or a model: what, why, what to do; its first line is a sum */
+};
+
 #define WIRE_MESSAGES(X) \
 	X(hello)         \
 	X(setup)         \
@@ -233,7 +276,10 @@ struct wire_error {
 	X(mkdir)         \
 	X(hole)          \
 	X(entry)         \
-	X(error)
+	X(error)         \
+	X(port)          \
+	X(connect)       \
+	X(refused)
 
 #define X(name)                                                                \
 	void wire_##name##_format(struct sbx_buf *b, const struct wire_##name *m); \
@@ -251,3 +297,5 @@ void wire_remove_done(struct wire_remove *m);
 void wire_mkdir_done(struct wire_mkdir *m);
 void wire_entry_done(struct wire_entry *m);
 void wire_error_done(struct wire_error *m);
+void wire_connect_done(struct wire_connect *m);
+void wire_refused_done(struct wire_refused *m);

@@ -33,6 +33,11 @@ uint8_t wire_get_u8(struct wire_reader *r)
 	return (uint8_t)get_number(r, 1);
 }
 
+uint16_t wire_get_u16(struct wire_reader *r)
+{
+	return (uint16_t)get_number(r, 2);
+}
+
 uint32_t wire_get_u32(struct wire_reader *r)
 {
 	return (uint32_t)get_number(r, 4);
@@ -84,6 +89,11 @@ static void put_number(struct sbx_buf *b, uint64_t v, size_t size)
 void wire_put_u8(struct sbx_buf *b, uint8_t v)
 {
 	put_number(b, v, 1);
+}
+
+void wire_put_u16(struct sbx_buf *b, uint16_t v)
+{
+	put_number(b, v, 2);
 }
 
 void wire_put_u32(struct sbx_buf *b, uint32_t v)

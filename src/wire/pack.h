@@ -31,6 +31,7 @@ static inline struct wire_reader wire_reader_over(const void *payload, size_t le
 }
 
 uint8_t wire_get_u8(struct wire_reader *r);
+uint16_t wire_get_u16(struct wire_reader *r);
 uint32_t wire_get_u32(struct wire_reader *r);
 uint64_t wire_get_u64(struct wire_reader *r);
 struct wire_string wire_get_string(struct wire_reader *r);
@@ -42,6 +43,7 @@ char *wire_get_cstring(struct wire_reader *r);
 bool wire_reader_end(const struct wire_reader *r);
 
 void wire_put_u8(struct sbx_buf *b, uint8_t v);
+void wire_put_u16(struct sbx_buf *b, uint16_t v);
 void wire_put_u32(struct sbx_buf *b, uint32_t v);
 void wire_put_u64(struct sbx_buf *b, uint64_t v);
 void wire_put_string(struct sbx_buf *b, const void *data, size_t len);

@@ -67,7 +67,8 @@ class HttpServer:
             self.process.wait()
             raise RuntimeError(f"{command[0]} ended with {self.process.returncode} and no url: "
                                + "".join(self.said))
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read_url(self):
         for line in self.process.stdout:
@@ -89,6 +90,8 @@ class HttpServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.status = self.process.wait()
+        self.reader.join(DEADLINE_S)
+        self.process.stdout.close()
         if self.status != 0:
             print(*(f"# {line.rstrip()}" for line in self.said), sep="\n")
 

@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "egress/policy.h"
 #include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/environment.h"
+#include "mcp/sandbox/file_uri.h"
+#include "mcp/sandbox/mime.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -88,6 +91,50 @@ static void cpus_are_read_as_the_original_reads_them(void **state)
 		assert_true(read_environment(&e, bad[i]) < 0);
 	assert_int_equal(read_environment(&e, "SANDBOX_CPUS=0.5", "SANDBOX_CPU_COUNT=2"), 0);
 	assert_int_equal(e.cpu_milli, 2000);
+}
+
+static void sessions_have_limits_of_their_own(void **state)
+{
+	static const char *const bad[] = {"SANDBOX_SESSIONS=0", "SANDBOX_SESSIONS=1.5",
+					  "SANDBOX_SESSION_IDLE=never", "SANDBOX_SESSION_IDLE=-1",
+					  "SANDBOX_SESSION_LIFETIME=99999999"};
+	struct mcp_environment e;
+
+	(void)state;
+	assert_int_equal(read_environment(&e, "SANDBOX_SESSIONS=7", "SANDBOX_SESSION_IDLE=60",
+					  "SANDBOX_SESSION_LIFETIME= 120 "),
+			 0);
+	assert_int_equal(e.sessions, 7);
+	assert_int_equal(e.idle_ms, 60000);
+	assert_int_equal(e.lifetime_ms, 120000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
+}
+
+static void the_network_is_bounded_by_the_environment(void **state)
+{
+	static const struct {
+		const char *mode, *hosts;
+		enum sbx_network_mode most;
+		size_t rules;
+	} good[] = {
+		{"SANDBOX_NETWORK=open", "X=", SBX_NETWORK_OPEN, 0},
+		{"SANDBOX_NETWORK=packages", "SANDBOX_ALLOW=a.example", SBX_NETWORK_PACKAGES, 1},
+		{"SANDBOX_NETWORK=", "SANDBOX_ALLOW= a.example , *.b.example:80,", SBX_NETWORK_ALLOW, 2},
+	};
+	static const char *const bad[] = {"SANDBOX_NETWORK=all", "SANDBOX_ALLOW=a b",
+					  "SANDBOX_ALLOW=http://x"};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(read_environment(&e, good[i].mode, good[i].hosts), 0);
+		assert_int_equal(e.network->mode, good[i].most);
+		assert_int_equal(e.network->rule_count, good[i].rules);
+		mcp_environment_done(&e);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
 }
 
 static void what_is_so_anyway_is_accepted(void **state)
@@ -249,18 +296,107 @@ static void bytes_without_end_are_bounded(void **state)
 	free(data);
 }
 
+/* ---- files ---- */
+
+static void every_path_has_a_uri_that_leads_back(void **state)
+{
+	static const char *const paths[] = {"a", "/etc/x", "a b/c%2F.txt", "\xff\x01?#\"", "a//b", "%",
+					    "\xc3\xa9"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		json_t *uri = mcp_file_uri("0123", paths[i]);
+		char *id = NULL, *path = NULL;
+
+		assert_true(mcp_file_uri_parse(json_string_value(uri), &id, &path));
+		assert_string_equal(id, "0123");
+		assert_string_equal(path, paths[i]);
+		json_decref(uri);
+		free(id);
+		free(path);
+	}
+}
+
+static void a_uri_of_no_file_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"sandbox://sessions/",
+		"sandbox://sessions/0/files",
+		"sandbox://sessions/0/files/",
+		"sandbox://sessions/0/other/a",
+		"sandbox://languages/python",
+		"sandbox://sessions/0/files/a%",
+		"sandbox://sessions/0/files/a%4",
+		"sandbox://sessions/0/files/a%g0",
+		"sandbox://sessions/0/files/a%00",
+	};
+	char *id = NULL, *path = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mcp_file_uri_parse(bad[i], &id, &path));
+	assert_null(id);
+	assert_null(path);
+}
+
+static void a_file_is_known_by_its_bytes_and_then_by_its_name(void **state)
+{
+	static const struct {
+		const char *path, *data, *mime_type;
+	} files[] = {
+		{"a", "x", "text/plain"},
+		{"a", "", "text/plain"},
+		{"a", "\xff", "application/octet-stream"},
+		{"a.CSV", "1,2", "text/csv"},
+		{"a.csv", "\xff\xfe", "application/octet-stream"},
+		{"d.json/a", "{}", "text/plain"},
+		{"d/a.json", "{}", "application/json"},
+		{"a.txt", "\x89PNG\r\n\x1a\nrest", "image/png"},
+		{"a.txt", "RIFF....WEBPVP8 ", "image/webp"},
+		{"a.svg", "<svg/>", "image/svg+xml"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_string_equal(mcp_mime_type(files[i].path, files[i].data, strlen(files[i].data),
+						  false),
+				    files[i].mime_type);
+	assert_string_equal(mcp_mime_type("a", "x\0y", 3, true), "application/octet-stream");
+}
+
+static void a_character_that_is_cut_at_the_end_is_text_all_the_same(void **state)
+{
+	const char *text = "a\xf0\x9f\x98\x80";
+
+	(void)state;
+	for (size_t len = 0; len <= strlen(text); len++) {
+		assert_true(mcp_is_text(text, len, true));
+		assert_int_equal(mcp_whole_characters(text, len), len == 5 ? 5 : len > 0);
+	}
+	assert_false(mcp_is_text(text, 3, false));
+	assert_false(mcp_is_text("\x80", 1, true));
+	assert_false(mcp_is_text("\xf0\x80x", 3, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_environment_asks_for_nothing),
 		cmocka_unit_test(memory_is_read_as_the_original_reads_it),
 		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
+		cmocka_unit_test(sessions_have_limits_of_their_own),
+		cmocka_unit_test(the_network_is_bounded_by_the_environment),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),
 		cmocka_unit_test(no_character_is_cut_in_two),
 		cmocka_unit_test(bytes_that_are_no_text_become_text),
 		cmocka_unit_test(bytes_without_end_are_bounded),
+		cmocka_unit_test(every_path_has_a_uri_that_leads_back),
+		cmocka_unit_test(a_uri_of_no_file_is_refused),
+		cmocka_unit_test(a_file_is_known_by_its_bytes_and_then_by_its_name),
+		cmocka_unit_test(a_character_that_is_cut_at_the_end_is_text_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/strv.h"
 
 #include <errno.h>
@@ -257,9 +258,37 @@ static void a_pipe_is_read_to_its_end_or_maximum(void **state)
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
+static void base64_comes_back_as_the_bytes_it_was(void **state)
+{
+	static const char *const bad[] = {"a", "aGk=a", "aGk==", "a===", "=", "a-b_", "aGkx=", "\x80\x80"};
+	char data[64];
+
+	(void)state;
+	for (size_t len = 0; len <= sizeof(data); len++) {
+		struct sbx_buf text = SBX_BUF_INIT(200), bytes = SBX_BUF_INIT(200);
+
+		for (size_t i = 0; i < len; i++)
+			data[i] = (char)(251 * i + len);
+		sbx_text_append_base64(&text, data, len);
+		sbx_buf_puts(&text, " \r\n");
+		assert_true(sbx_text_decode_base64(&bytes, text.data, text.len));
+		assert_int_equal(bytes.len, len);
+		assert_memory_equal(len ? bytes.data : "", data, len);
+		sbx_buf_done(&text);
+		sbx_buf_done(&bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct sbx_buf bytes = SBX_BUF_INIT(200);
+
+		assert_false(sbx_text_decode_base64(&bytes, bad[i], strlen(bad[i])));
+		sbx_buf_done(&bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(base64_comes_back_as_the_bytes_it_was),
 		cmocka_unit_test(a_buffer_never_grows_past_its_maximum),
 		cmocka_unit_test(a_buffer_that_failed_stays_failed_until_it_is_done),
 		cmocka_unit_test(a_buffer_is_consumed_from_its_start),

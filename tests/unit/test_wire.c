@@ -51,6 +51,11 @@ static const struct wire_entry sample_entry = {
 	.kind = WIRE_LINK, .mode = 0777, .size = 1, .mtime_ns = 2, .name = (char *)"d/n\n"};
 static const struct wire_error sample_error = {
 	.code = SBX_E_LIMIT, .sys_errno = 28, .text = (char *)"no space"};
+static const struct wire_port sample_port = {.port = 3128};
+static const struct wire_connect sample_connect = {
+	.how = WIRE_HOW_SOCKS5, .port = 443, .host = (char *)"example.org", .fault = (char *)""};
+static const struct wire_refused sample_refused = {
+	.kind = WIRE_REFUSED_TIMEOUT, .text = (char *)"no answer"};
 
 static void wire_hello_done(struct wire_hello *m)
 {
@@ -73,6 +78,10 @@ static void wire_credit_done(struct wire_credit *m)
 	(void)m;
 }
 static void wire_hole_done(struct wire_hole *m)
+{
+	(void)m;
+}
+static void wire_port_done(struct wire_port *m)
 {
 	(void)m;
 }

@@ -179,6 +179,7 @@ static int fake_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, str
 
 const struct sbx_backend sbx_backend_fake = {
 	.name = "fake",
+	.no_mounts = true,
 	.print_plan = fake_print_plan,
 	.open = fake_open,
 	.setup = fake_setup,

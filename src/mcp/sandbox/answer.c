@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp/sandbox/answer.h"
 
-#include "base/auto.h"
-#include "base/error.h"
 #include "mcp/sandbox/clip.h"
+#include "mcp/sandbox/network.h"
+#include "mcp/sandbox/reply.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* stdout and stderr come first where a client shows the text, after the exit code. */
@@ -33,6 +32,10 @@ const char mcp_answer_schema[] =
 	"\"peak_memory_bytes\": {\"type\": \"integer\"},"
 	"\"processes_killed\": {\"type\": \"integer\", \"description\": "
 	"\"left running at the end, and killed\"},"
+	"\"network\": {\"type\": \"array\", \"description\": "
+	"\"what it tried to reach, the last 50: host, port, verdict (allowed, denied, failed) and the "
+	"rule or reason\", \"items\": {\"type\": \"object\"}},"
+	"\"network_attempts\": {\"type\": \"integer\", \"description\": \"all of them\"},"
 	"\"isolation_missing\": {\"type\": \"array\", \"description\": "
 	"\"fences that this machine does not offer\"}"
 	"}, \"required\": [\"exit_code\", \"stdout\", \"stderr\", \"success\", \"reason\", "
@@ -65,12 +68,6 @@ static json_t *missing_fences(const struct sbx_result *result)
 	return list;
 }
 
-static void add(json_t *object, const char *key, json_t *value)
-{
-	if (value != NULL)
-		json_object_set_new(object, key, value);
-}
-
 static json_t *sentence(const char *text)
 {
 	return text != NULL && text[0] != '\0' ? json_string(text) : NULL;
@@ -86,7 +83,7 @@ static json_t *truncation(const struct sbx_result *result, const bool cut[2])
 		if (!cut[i])
 			continue;
 		object = object ? object : json_object();
-		add(object, keys[i], json_integer((json_int_t)outputs[i]->total_bytes));
+		mcp_set(object, keys[i], json_integer((json_int_t)outputs[i]->total_bytes));
 	}
 	return object;
 }
@@ -110,31 +107,24 @@ static json_t *to_json(const struct sbx_result *r, size_t max_output, json_t *li
 
 	if (object == NULL)
 		return NULL;
-	add(object, "message", sentence(r->message));
-	add(object, "signal", sentence(r->signal ? sigabbrev_np(r->signal) : NULL));
-	add(object, "truncated", truncation(r, cut));
-	add(object, "libraries", json_incref(libraries));
-	add(object, "duration_ms", json_real(ms(t->create + t->install + t->compile + t->run)));
-	add(object, "timings_ms", timings(t));
-	add(object, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
+	mcp_set(object, "message", sentence(r->message));
+	mcp_set(object, "signal", sentence(r->signal ? sigabbrev_np(r->signal) : NULL));
+	mcp_set(object, "truncated", truncation(r, cut));
+	mcp_set(object, "libraries", json_incref(libraries));
+	mcp_set(object, "duration_ms", json_real(ms(t->create + t->install + t->compile + t->run)));
+	mcp_set(object, "timings_ms", timings(t));
+	mcp_set(object, "peak_memory_bytes", json_integer((json_int_t)r->peak_memory_bytes));
 	if (r->processes_killed > 0)
-		add(object, "processes_killed", json_integer(r->processes_killed));
-	add(object, "isolation_missing", missing_fences(r));
+		mcp_set(object, "processes_killed", json_integer(r->processes_killed));
+	if (r->egress_count > 0)
+		mcp_set(object, "network_attempts", json_integer((json_int_t)r->egress_count));
+	mcp_set(object, "network", mcp_network_attempts(r));
+	mcp_set(object, "isolation_missing", missing_fences(r));
 	return object;
 }
 
 int mcp_answer(struct mcp_call *call, const struct sbx_result *result, size_t max_output,
 	       json_t *libraries, struct sbx_error *err)
 {
-	json_t *object = to_json(result, max_output, libraries);
-	auto_free char *text =
-		object ? json_dumps(object, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10)) : NULL;
-
-	if (text == NULL) {
-		json_decref(object);
-		return sbx_fail_errno(err, ENOMEM, "cannot write the result as JSON");
-	}
-	mcp_call_add_text(call, text, strlen(text));
-	mcp_call_set_structured(call, object);
-	return 0;
+	return mcp_reply(call, to_json(result, max_output, libraries), err);
 }

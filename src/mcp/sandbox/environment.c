@@ -25,13 +25,18 @@ struct rule {
 	const char *reason; /* why it cannot be had here */
 };
 
-static rule_fn set_backend, set_memory, set_cpus, refuse, refuse_flag, check_flag,
+static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network, add_hosts, refuse, refuse_flag, check_flag,
 	refuse_strict_flag, check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
 	{"BACKEND", NULL, true, set_backend, NULL},
 	{"SANDBOX_MEM_LIMIT", "SANDBOX_MEMORY", true, set_memory, NULL},
 	{"SANDBOX_CPU_COUNT", "SANDBOX_CPUS", false, set_cpus, NULL},
+	{"SANDBOX_SESSIONS", NULL, true, set_sessions, NULL},
+	{"SANDBOX_SESSION_IDLE", NULL, true, set_idle, NULL},
+	{"SANDBOX_SESSION_LIFETIME", NULL, true, set_lifetime, NULL},
+	{"SANDBOX_NETWORK", NULL, true, set_network, NULL},
+	{"SANDBOX_ALLOW", NULL, true, add_hosts, NULL},
 	/* The system's folders are read-only always, and capabilities are dropped always. */
 	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
 	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
@@ -40,7 +45,7 @@ static const struct rule rules[] = {
 	{"SANDBOX_SECURITY_OPT", NULL, true, check_security,
 	 "the native backend's own filters are always on"},
 	{"SANDBOX_NETWORK_MODE", NULL, true, check_network,
-	 "a sandbox of this version has no network"},
+	 "a sandbox has no network of its own; SANDBOX_NETWORK says what it may reach"},
 	{"COMMIT_CONTAINER", NULL, true, refuse_flag,
 	 "the native backend has no images: a sandbox and all in it are gone after each call"},
 	{"KEEP_TEMPLATE", NULL, true, refuse_flag, "the native backend makes no images to keep"},
@@ -111,13 +116,13 @@ static bool read_number(const char *text, double *ret, const char **ret_end)
 }
 
 /* Call check for each item of a comma list that is not blank. */
-static int for_each_item(const struct given *g,
-			 int (*check)(const struct given *g, const char *item,
-				      struct sbx_error *err),
+static int for_each_item(const struct given *g, struct mcp_environment *e,
+			 int (*check)(const struct given *g, struct mcp_environment *e,
+				      const char *item, struct sbx_error *err),
 			 struct sbx_error *err)
 {
 	auto_free char *copy = strdup(g->value);
-	char *rest = copy, *word, item[128];
+	char *rest = copy, *word, item[280];
 	int r = 0;
 
 	if (copy == NULL)
@@ -128,7 +133,7 @@ static int for_each_item(const struct given *g,
 		if (!trim(word, item, sizeof(item)))
 			return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s…' is too long", g->name,
 					word);
-		r = check(g, item, err);
+		r = check(g, e, item, err);
 	}
 	return r;
 }
@@ -233,6 +238,82 @@ static int set_cpus(const struct given *g, struct mcp_environment *e, struct sbx
 	return 0;
 }
 
+/* ---- sessions ---- */
+
+#define SESSIONS_MOST 10000
+#define SECONDS_MOST  (7.0 * 24 * 3600)
+
+/* A whole number from 1. */
+static int read_whole(const struct given *g, double most, uint64_t *ret, struct sbx_error *err)
+{
+	char value[64];
+	const char *end;
+	double number;
+
+	if (!trim(g->value, value, sizeof(value)) || !read_number(value, &number, &end) ||
+	    *end != '\0' || strchr(value, '.') != NULL || number < 1 || number > most)
+		return sbx_fail(err, SBX_E_INVALID, "%s must be a whole number from 1 to %.0f", g->name,
+				most);
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+static int set_sessions(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	uint64_t number = 0;
+	int r = read_whole(g, SESSIONS_MOST, &number, err);
+
+	e->sessions = (size_t)number;
+	return r;
+}
+
+static int set_seconds(const struct given *g, uint64_t *ret_ms, struct sbx_error *err)
+{
+	int r = read_whole(g, SECONDS_MOST, ret_ms, err);
+
+	*ret_ms *= 1000;
+	return r;
+}
+
+static int set_idle(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_seconds(g, &e->idle_ms, err);
+}
+
+static int set_lifetime(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_seconds(g, &e->lifetime_ms, err);
+}
+
+/* ---- network ---- */
+
+static int set_network(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	enum sbx_network_mode mode;
+	char value[16];
+
+	if (!trim(g->value, value, sizeof(value)) || !sbx_network_mode_parse(value, &mode))
+		return sbx_fail(err, SBX_E_INVALID, "%s must be one of: none, allow, packages, open",
+				g->name);
+	return sbx_network_new(mode, &e->network, err);
+}
+
+static int add_host(const struct given *g, struct mcp_environment *e, const char *item,
+		    struct sbx_error *err)
+{
+	int r = sbx_network_allow(e->network, item, false, err);
+
+	return r < 0 ? sbx_wrap(err, "%s", g->name) : 0;
+}
+
+/* Hosts alone mean that these may be reached; after SANDBOX_NETWORK, which stands before. */
+static int add_hosts(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	int r = e->network ? 0 : sbx_network_new(SBX_NETWORK_ALLOW, &e->network, err);
+
+	return r < 0 ? r : for_each_item(g, e, add_host, err);
+}
+
 /* ---- what is so anyway ---- */
 
 static int check_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
@@ -243,8 +324,10 @@ static int check_flag(const struct given *g, struct mcp_environment *e, struct s
 	return read_flag(g, &ignored, err);
 }
 
-static int check_capability(const struct given *g, const char *item, struct sbx_error *err)
+static int check_capability(const struct given *g, struct mcp_environment *e, const char *item,
+			    struct sbx_error *err)
 {
+	(void)e;
 	for (const char *c = item; *c != '\0'; c++) {
 		if (!isalpha((unsigned char)*c) && *c != '_')
 			return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' is no capability", g->name,
@@ -256,15 +339,16 @@ static int check_capability(const struct given *g, const char *item, struct sbx_
 static int check_capabilities(const struct given *g, struct mcp_environment *e,
 			      struct sbx_error *err)
 {
-	(void)e;
-	return for_each_item(g, check_capability, err);
+	return for_each_item(g, e, check_capability, err);
 }
 
-static int check_security_item(const struct given *g, const char *item, struct sbx_error *err)
+static int check_security_item(const struct given *g, struct mcp_environment *e, const char *item,
+			       struct sbx_error *err)
 {
 	static const char *const given_anyway[] = {"no-new-privileges", "no-new-privileges:true",
 						   "no-new-privileges=true", NULL};
 
+	(void)e;
 	if (is_one_of(item, given_anyway))
 		return 0;
 	return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' cannot be had: %s; leave it out", g->name,
@@ -273,8 +357,7 @@ static int check_security_item(const struct given *g, const char *item, struct s
 
 static int check_security(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	(void)e;
-	return for_each_item(g, check_security_item, err);
+	return for_each_item(g, e, check_security_item, err);
 }
 
 static int check_network(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
@@ -357,6 +440,12 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 	return 0;
 }
 
+void mcp_environment_done(struct mcp_environment *e)
+{
+	sbx_network_free(e->network);
+	e->network = NULL;
+}
+
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err)
 {
@@ -372,8 +461,10 @@ int mcp_environment_read(const char *const *variables, struct mcp_environment *r
 	/* A spec knows which backends there are. */
 	if (r == 0)
 		r = mcp_environment_make_spec(&e, &spec, err);
-	if (r < 0)
+	if (r < 0) {
+		mcp_environment_done(&e);
 		return r;
+	}
 	sbx_spec_free(spec);
 	*ret = e;
 	return 0;

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment variables that people set for the original's MCP server, and what they mean
- * here. One that asks for something that is always so is accepted, one that asks for something
+ * The environment variables of the server: those that people set for the original's, and what
+ * they mean here, and our own. One that asks for something that is always so is accepted, one that asks for something
  * that this backend cannot give is an error that says why: a server that starts does as told.
  */
 #pragma once
 
+#include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
 struct mcp_environment {
 	char backend[32];
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
 	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
+	/* Of sessions; 0: nobody said. */
+	size_t sessions;      /* at one time; SANDBOX_SESSIONS */
+	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
+	uint64_t lifetime_ms; /* SANDBOX_SESSION_LIFETIME, in seconds */
+	/* The most that a call may ask for: SANDBOX_NETWORK, SANDBOX_ALLOW; owned. NULL: none. */
+	struct sbx_network *network;
 };
 
-/* variables: "NAME=value", NULL-terminated, as environ(7) is. */
+/* variables: "NAME=value", NULL-terminated, as environ(7) is. Free with mcp_environment_done(). */
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err);
+
+void mcp_environment_done(struct mcp_environment *environment);
 
 /* A new spec with what the environment says. */
 int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,

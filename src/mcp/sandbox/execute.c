@@ -4,19 +4,16 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "mcp/sandbox/answer.h"
-#include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/inside.h"
+#include "mcp/sandbox/lease.h"
 #include "mcp/sandbox/watch.h"
+#include "mcp/sandbox/wishes.h"
 
 #include <llmsandbox/language.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What a client may ask for when the environment does not say. */
-#define MEMORY_MOST    (4ull << 30)
-#define CPU_MILLI_MOST 4000u
 
 /* The arguments as the library takes them; strings belong to the JSON. */
 struct request {
@@ -79,65 +76,6 @@ static int read_request(const json_t *arguments, struct request *ret, struct sbx
 	return r < 0 ? r : read_files(json_object_get(arguments, "files"), ret, err);
 }
 
-/* ---- limits ---- */
-
-static int set_memory(struct sbx_spec *spec, const struct mcp_environment *e, const json_t *value,
-		      struct sbx_error *err)
-{
-	uint64_t most = e->memory_bytes ? e->memory_bytes : MEMORY_MOST, wanted;
-
-	if (!json_is_integer(value))
-		return 0;
-	wanted = (uint64_t)json_integer_value(value) << 20;
-	if (wanted > most)
-		return sbx_fail(err, SBX_E_LIMIT, "memory_mb: this server gives at most %llu",
-				(unsigned long long)(most >> 20));
-	return sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, wanted, err);
-}
-
-static int set_cpus(struct sbx_spec *spec, const struct mcp_environment *e, const json_t *value,
-		    struct sbx_error *err)
-{
-	uint64_t most = e->cpu_milli ? e->cpu_milli : CPU_MILLI_MOST, wanted;
-
-	if (!json_is_number(value))
-		return 0;
-	wanted = (uint64_t)(json_number_value(value) * 1000 + 0.5);
-	if (wanted > most)
-		return sbx_fail(err, SBX_E_LIMIT, "cpus: this server gives at most %g",
-				(double)most / 1000);
-	return sbx_spec_set_limit(spec, SBX_LIMIT_CPU_MILLI, wanted, err);
-}
-
-static int make_spec(const struct mcp_environment *e, const struct mcp_execution *execution,
-		     const json_t *arguments, size_t max_output, struct sbx_spec **ret,
-		     struct sbx_error *err)
-{
-	struct sbx_spec *spec;
-	int r = mcp_environment_make_spec(e, &spec, err);
-
-	if (r < 0)
-		return r;
-	r = set_memory(spec, e, json_object_get(arguments, "memory_mb"), err);
-	if (r == 0)
-		r = set_cpus(spec, e, json_object_get(arguments, "cpus"), err);
-	if (r == 0)
-		r = sbx_spec_set_limit(spec, SBX_LIMIT_HEAD_BYTES, mcp_clip_head_bytes(max_output),
-				       err);
-	if (r == 0)
-		r = sbx_spec_set_limit(spec, SBX_LIMIT_TAIL_BYTES, mcp_clip_tail_bytes(max_output),
-				       err);
-	/* A shell may start any of them. */
-	if (r == 0 && execution->language != NULL)
-		r = sbx_spec_set_language(spec, execution->language, err);
-	if (r < 0) {
-		sbx_spec_free(spec);
-		return r;
-	}
-	*ret = spec;
-	return 0;
-}
-
 /* ---- the run ---- */
 
 static int run_code(struct sbx_session *session, const struct mcp_execution *execution,
@@ -188,27 +126,62 @@ static void prepare(const char *language)
 		sbx_language_prepare(language, &ignored);
 }
 
-static int run_in_sandbox(const struct sbx_spec *spec, const struct mcp_execution *execution,
-			  const struct request *request, struct sbx_result **ret,
-			  struct sbx_error *err)
+static int run_it(struct sbx_session *session, const struct mcp_execution *execution,
+		  const struct request *request, struct sbx_result **ret, struct sbx_error *err)
 {
-	struct sbx_session *session;
-	int r;
+	if (execution->language != NULL)
+		return run_code(session, execution, request, ret, err);
+	return run_command(session, execution, request, ret, err);
+}
 
-	prepare(execution->language);
-	r = sbx_session_open(spec, &session, err);
+static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_execution *execution,
+				const json_t *arguments, const struct request *request,
+				struct sbx_result **ret, struct sbx_error *err)
+{
+	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
+	struct sbx_session *session;
+	struct sbx_spec *spec;
+	/* A shell may start any language. */
+	int r = mcp_make_spec(&sandbox->environment, arguments, execution->language,
+			      request->max_output, &spec, err);
+
 	if (r < 0)
 		return r;
-	r = execution->language ? run_code(session, execution, request, ret, err)
-				: run_command(session, execution, request, ret, err);
-	sbx_session_close(session);
+	r = sbx_session_open(spec, &session, err);
+	if (r == 0) {
+		r = run_it(session, execution, request, ret, err);
+		sbx_session_close(session);
+	}
+	sbx_spec_free(spec);
 	return r;
 }
 
-static int run_watched(struct mcp_call *call, const struct sbx_spec *spec,
-		       const struct mcp_execution *execution, struct request *request,
-		       struct sbx_result **ret, struct sbx_error *err)
+static int run_in_session(struct mcp_call *call, const struct mcp_execution *execution,
+			  const json_t *arguments, const struct request *request,
+			  struct sbx_result **ret, struct sbx_error *err)
 {
+	struct sbx_result *result = NULL;
+	struct mcp_lease lease;
+	int r = mcp_refuse_wishes(arguments, err);
+
+	if (r == 0)
+		r = mcp_lease_begin(&lease, call, arguments, err);
+	if (r < 0)
+		return r;
+	r = run_it(lease.session, execution, request, &result, err);
+	r = mcp_lease_end_run(&lease, r, result, err);
+	if (r < 0)
+		sbx_result_free(result);
+	else
+		*ret = result;
+	return r;
+}
+
+static int run_watched(struct mcp_call *call, const struct mcp_execution *execution,
+		       const json_t *arguments, struct request *request, struct sbx_result **ret,
+		       struct sbx_error *err)
+{
+	bool in_session = json_is_string(json_object_get(arguments, "session_id"));
 	struct mcp_watch watch;
 	int r;
 
@@ -217,37 +190,25 @@ static int run_watched(struct mcp_call *call, const struct sbx_spec *spec,
 	request->io.on_stdout = watch.on_stdout;
 	request->io.on_stderr = watch.on_stderr;
 	request->io.userdata = &watch;
-	r = run_in_sandbox(spec, execution, request, ret, err);
+	prepare(execution->language);
+	r = in_session ? run_in_session(call, execution, arguments, request, ret, err)
+		       : run_in_fresh_sandbox(call, execution, arguments, request, ret, err);
 	mcp_watch_end(&watch);
-	return r;
-}
-
-static int run_request(struct mcp_call *call, const struct mcp_execution *execution,
-		       const json_t *arguments, struct request *request, struct sbx_error *err)
-{
-	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
-	struct sbx_result *result = NULL;
-	struct sbx_spec *spec = NULL;
-	int r = make_spec(&sandbox->environment, execution, arguments, request->max_output, &spec,
-			  err);
-
-	if (r == 0)
-		r = run_watched(call, spec, execution, request, &result, err);
-	if (r == 0)
-		r = mcp_answer(call, result, request->max_output, execution->libraries, err);
-	sbx_result_free(result);
-	sbx_spec_free(spec);
 	return r;
 }
 
 int mcp_execute(struct mcp_call *call, const struct mcp_execution *execution,
 		const json_t *arguments, struct sbx_error *err)
 {
+	struct sbx_result *result = NULL;
 	struct request request = {0};
 	int r = read_request(arguments, &request, err);
 
 	if (r == 0)
-		r = run_request(call, execution, arguments, &request, err);
+		r = run_watched(call, execution, arguments, &request, &result, err);
+	if (r == 0)
+		r = mcp_answer(call, result, request.max_output, execution->libraries, err);
+	sbx_result_free(result);
 	free(request.args);
 	free(request.files);
 	return r;

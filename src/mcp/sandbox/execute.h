@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tools that run something have in common: the arguments for input and limits, a fresh
- * sandbox per call, and the answer.
+ * sandbox or one of a session, and the answer.
  */
 #pragma once
 
 #include "mcp/mcp.h"
+#include "mcp/sandbox/wishes.h"
 
 /* Rows of the arguments that they share. Timeout is in seconds. */
 #define MCP_EXECUTE_ARGUMENTS \
+	{.name = "session_id", .type = MCP_STRING, .nullable = true,                               \
+	 .description = "A session of create_session to run in, whose files stay; without it the " \
+			"sandbox is fresh, and gone afterwards"},                                  \
 	{.name = "timeout", .type = MCP_INTEGER, .fallback = "30", .min = 1, .max = 3600,          \
 	 .description = "Seconds of wall-clock time, compiling included; then it is killed"},       \
 	{.name = "stdin", .type = MCP_STRING, .nullable = true,                                    \
@@ -17,10 +21,7 @@
 	 .description = "Command-line arguments"},                                                 \
 	{.name = "files", .type = MCP_STRING_MAP, .nullable = true,                                \
 	 .description = "Text files to put in the working folder first: relative name to text"},   \
-	{.name = "memory_mb", .type = MCP_INTEGER, .nullable = true, .min = 8, .max = 1048576,     \
-	 .description = "Memory in MiB, 1024 by default"},                                         \
-	{.name = "cpus", .type = MCP_NUMBER, .nullable = true, .min = 0.01, .max = 1024,           \
-	 .description = "CPUs, 1 by default; fractions are allowed"},                              \
+	MCP_WISH_ARGUMENTS,                                                                        \
 	{.name = "max_output", .type = MCP_INTEGER, .fallback = "30000", .min = 100, .max = 80000, \
 	 .description = "Characters of stdout and of stderr in the answer; of more, the first two " \
 			"thirds and the last third are kept"}

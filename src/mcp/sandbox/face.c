@@ -22,23 +22,43 @@ static const struct mcp_icon icons[] = {
 };
 
 static const char instructions[] =
-	"Runs code and shell commands in fresh, isolated sandboxes. Use execute_code to compute, "
-	"to "
-	"process text, or to test code instead of guessing what it does; execute_command for Unix "
-	"tools. Each call starts from nothing: give all inputs with it (stdin, args, files), and "
-	"print what you want to know. There is no network, so nothing can be installed or fetched: "
-	"get_language_details tells which libraries there are. A failing program is a normal "
-	"result "
-	"with an exit_code; reason says when a limit ended it (timeout, memory), and larger ones "
-	"can "
-	"be asked for. Long output is cut in the middle; print less, or raise max_output.";
+	"Runs code and shell commands in isolated sandboxes. Use execute_code to compute, to process "
+	"text, or to test code instead of guessing what it does; execute_command for Unix tools. Each "
+	"call starts from nothing unless you give it a session_id of create_session: then files stay "
+	"from call to call, until the session is closed or expires. Give all inputs with the call "
+	"(stdin, args, files), and print what you want to know. There is no network unless you ask for one "
+	"(network, allow) and whoever runs this server allows it: get_language_details tells which "
+	"libraries are there without it. A failing program "
+	"is a normal result with an exit_code; reason says when a limit ended it (timeout, memory), and "
+	"larger ones can be asked for. Long output is cut in the middle; print less, or raise "
+	"max_output.";
 
-static const struct mcp_tool *const tools[MCP_SANDBOX_TOOLS] = {
+static const struct mcp_tool *const tools[] = {
 	&mcp_tool_execute_code,
 	&mcp_tool_execute_command,
+	&mcp_tool_create_session,
+	&mcp_tool_close_session,
+	&mcp_tool_list_sessions,
+	&mcp_tool_upload_file,
+	&mcp_tool_write_file,
+	&mcp_tool_read_file,
+	&mcp_tool_list_files,
+	&mcp_tool_delete_file,
 	&mcp_tool_get_supported_languages,
 	&mcp_tool_get_language_details,
 };
+
+#define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
+_Static_assert(TOOL_COUNT <= MCP_SANDBOX_TOOLS_MAX, "there is room for all tools");
+
+static int make_registry(struct mcp_sandbox *sandbox, struct sbx_error *err)
+{
+	const struct mcp_environment *e = &sandbox->environment;
+	struct sbx_registry_limits limits = {
+		.most = e->sessions, .idle_ms = e->idle_ms, .lifetime_ms = e->lifetime_ms};
+
+	return sbx_registry_new(&limits, &sandbox->registry, err);
+}
 
 int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, struct sbx_error *err)
 {
@@ -48,12 +68,15 @@ int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, st
 	if (sandbox == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make the server");
 	r = mcp_environment_read(environment, &sandbox->environment, err);
+	if (r == 0)
+		r = make_registry(sandbox, err);
 	if (r < 0) {
+		mcp_environment_done(&sandbox->environment);
 		free(sandbox);
 		return r;
 	}
 	mcp_libraries_init(&sandbox->libraries, &sandbox->environment);
-	for (size_t i = 0; i < MCP_SANDBOX_TOOLS; i++)
+	for (size_t i = 0; i < TOOL_COUNT; i++)
 		sandbox->tools[i] = *tools[i];
 	*ret = sandbox;
 	return 0;
@@ -63,8 +86,16 @@ void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 {
 	if (sandbox == NULL)
 		return;
+	sbx_registry_free(sandbox->registry);
 	mcp_libraries_done(&sandbox->libraries);
+	mcp_environment_done(&sandbox->environment);
 	free(sandbox);
+}
+
+/* The sessions of a client end with it. */
+static void end_sessions(void *sandbox, const char *client)
+{
+	sbx_registry_close_owner(((struct mcp_sandbox *)sandbox)->registry, client);
 }
 
 void mcp_sandbox_face(struct mcp_sandbox *sandbox, struct mcp_face *ret)
@@ -80,5 +111,6 @@ void mcp_sandbox_face(struct mcp_sandbox *sandbox, struct mcp_face *ret)
 		.resources = mcp_sandbox_resources,
 		.prompts = mcp_sandbox_prompts,
 		.userdata = sandbox,
+		.client_gone = end_sessions,
 	};
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of languages, for clients that show resources. */
+/* What is known of languages, and files of sessions, for clients that show resources. */
 #include "base/auto.h"
 #include "base/error.h"
 #include "mcp/sandbox/details.h"
+#include "mcp/sandbox/file_uri.h"
 
 #include <errno.h>
 #include <string.h>
@@ -79,6 +80,15 @@ const struct mcp_resource mcp_sandbox_resources[] = {
 		.mime_type = "application/json",
 		.read = read_one,
 		.complete = complete,
+	},
+	{
+		.uri = MCP_FILE_URI_TEMPLATE,
+		.name = "session_file",
+		.title = "A file of a session",
+		.description = "A file that a program or you put into a session, up to 8 MiB; path is "
+			       "relative to the working folder, or absolute with %2F first",
+		.deep = true,
+		.read = mcp_read_file_resource,
 	},
 	{.uri = NULL},
 };

@@ -57,10 +57,12 @@ const struct mcp_tool mcp_tool_execute_code = {
 	.name = "execute_code",
 	.title = "Run code",
 	.description =
-		"Run a program in a fresh, isolated sandbox and get its exit code, stdout and stderr. "
-		"There is no network and no access to the user's files, and nothing is kept between "
-		"calls: give all inputs with the call (stdin, args, files) and print what you want to "
-		"know. A program that fails is a normal result; look at exit_code, reason and stderr.",
+		"Run a program in an isolated sandbox and get its exit code, stdout and stderr. It does "
+		"not see the user's files, and no network unless you ask for one (network, allow) that "
+		"the server allows. Nothing is kept between calls, but for the files of a session "
+		"(session_id): give all inputs with the call (stdin, args, files) and print what you "
+		"want to know. A program that fails is a normal result; look at exit_code, reason and "
+		"stderr.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema = mcp_answer_schema,

@@ -28,9 +28,10 @@ const struct mcp_tool mcp_tool_execute_command = {
 	.name = "execute_command",
 	.title = "Run a shell command",
 	.description =
-		"Run a shell command line in a fresh, isolated sandbox with the usual Unix tools and "
-		"get its exit code, stdout and stderr. There is no network and no access to the user's "
-		"files, and nothing is kept between calls.",
+		"Run a shell command line in an isolated sandbox with the usual Unix tools and get its "
+		"exit code, stdout and stderr. It does not see the user's files, and no network unless "
+		"you ask for one (network, allow) that the server allows. Nothing is kept between "
+		"calls, but for the files of a session (session_id).",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema = mcp_answer_schema,

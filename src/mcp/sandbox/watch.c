@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "mcp/sandbox/mime.h"
 
 #include <stdio.h>
 
@@ -63,26 +64,11 @@ static void wait_until(struct mcp_watch *w, uint64_t when_ns)
 	pthread_cond_timedwait(&w->changed, &w->lock, &when);
 }
 
-/* The bytes before a character that is not whole yet: the rest of it is still to come. */
-static size_t whole_characters(const char *data, size_t len)
-{
-	size_t back = 1;
-
-	while (back < 4 && back < len && ((unsigned char)data[len - back] & 0xc0) == 0x80)
-		back++;
-	if (back > len || (unsigned char)data[len - back] < 0xc0)
-		return len;
-	return back < 2u + ((unsigned char)data[len - back] >= 0xe0) +
-				       ((unsigned char)data[len - back] >= 0xf0)
-		       ? len - back
-		       : len;
-}
-
 static void tell_stream(struct mcp_watch *w, int stream, bool at_end)
 {
 	struct sbx_buf *pending = &w->pending[stream];
 	auto_buf struct sbx_buf text = SBX_BUF_INIT(4 * LOG_MAX);
-	size_t len = at_end ? pending->len : whole_characters(pending->data, pending->len);
+	size_t len = at_end ? pending->len : mcp_whole_characters(pending->data, pending->len);
 
 	if (len == 0)
 		return;
