@@ -343,6 +343,18 @@ int programs_look(struct programs *all, const char *session_id, unsigned int id,
 	return r;
 }
 
+bool programs_is_over(struct programs *all, const char *session_id, unsigned int id)
+{
+	struct sbx_error ignored;
+	struct program *p;
+	bool over;
+
+	pthread_mutex_lock(&all->lock);
+	over = find_program(all, session_id, id, &p, &ignored) < 0 || p->process == NULL;
+	pthread_mutex_unlock(&all->lock);
+	return over;
+}
+
 void program_state_done(struct program_state *state)
 {
 	free(state->out.data);

@@ -43,6 +43,9 @@ int programs_look(struct programs *programs, const char *session_id, unsigned in
 		  struct program_state *ret, struct sbx_error *err);
 void program_state_done(struct program_state *state);
 
+/* Whether it is over, or not known: the cheap question. */
+bool programs_is_over(struct programs *programs, const char *session_id, unsigned int id);
+
 /* Kill one with all that it started; no error when it is over. */
 int programs_kill(struct programs *programs, const char *session_id, unsigned int id,
 		  struct sbx_error *err);

@@ -18,6 +18,7 @@ struct job {
 	const char *language;	     /* of what will run, or "none" */
 	bool use_stdin;		     /* our stdin is the program's */
 	uint64_t timeout_ms;	     /* 0: what the sandbox has */
+	bool background;	     /* in a session: return when it has started */
 	char **env; /* NULL-terminated; of a run in a session, else the sandbox has it; owned */
 };
 
@@ -37,3 +38,9 @@ struct target {
 };
 
 extern const struct target target_here, target_session;
+
+/* What the holder answered about a program of a session, to be shown and freed as the others. */
+struct answer;
+int target_session_unpack(const struct settings *s, const struct answer *answer,
+			  struct outcome *ret, struct sbx_error *err);
+void target_session_done(struct outcome *outcome);

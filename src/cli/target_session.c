@@ -142,7 +142,7 @@ static void take_result(const json_t *body, size_t len, struct parcel *ret)
 }
 
 /* The data is the result as JSON where the settings want that, else both streams. */
-static int unpack(const struct settings *s, const struct answer *answer, struct outcome *ret,
+int target_session_unpack(const struct settings *s, const struct answer *answer, struct outcome *ret,
 		  struct sbx_error *err)
 {
 	struct parcel *parcel = calloc(1, sizeof(*parcel));
@@ -208,12 +208,12 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	luggage_done(&luggage);
 	if (r < 0)
 		return r;
-	r = unpack(s, &answer, ret, err);
+	r = target_session_unpack(s, &answer, ret, err);
 	answer_done(&answer);
 	return r;
 }
 
-static void done(struct outcome *outcome)
+void target_session_done(struct outcome *outcome)
 {
 	struct parcel *parcel = outcome->internal;
 
@@ -221,4 +221,4 @@ static void done(struct outcome *outcome)
 	free(parcel);
 }
 
-const struct target target_session = {.run = run, .done = done};
+const struct target target_session = {.run = run, .done = target_session_done};
