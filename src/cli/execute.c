@@ -104,6 +104,8 @@ int execute_show(struct output *o, const struct settings *s, const struct outcom
 		return execute_output_status(o);
 	if (outcome->result->message[0] != '\0' && !s->json)
 		cli_say("%s", outcome->result->message);
+	if (outcome->note[0] != '\0' && !s->json)
+		cli_say("%s", outcome->note);
 	return result_status(outcome);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/holder_request.h"
 
 #include "cli/holder_programs.h"
+#include "cli/note.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
@@ -128,7 +129,10 @@ static int attach_output(struct request *q, const struct sbx_result *result,
 static int tell_result(struct request *q, const struct sbx_result *result, struct sbx_error *err)
 {
 	json_t *a = q->answer;
+	char note[NOTE_SIZE];
 
+	note_network(result, note);
+	json_object_set_new(a, "note", paper_text(note));
 	json_object_set_new(a, "exit_code", json_integer(result->exit_code));
 	json_object_set_new(a, "reason", json_integer(result->reason));
 	json_object_set_new(a, "message", paper_text(result->message));

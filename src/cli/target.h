@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/note.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/source.h"
@@ -25,6 +26,7 @@ struct job {
 /* What came of it. */
 struct outcome {
 	const struct sbx_result *result;
+	char note[NOTE_SIZE]; /* what the network refused, or "" */
 	char *json;	/* the result, where the settings want JSON */
 	int killed_by;	/* the signal of ours that ended it, or 0 */
 	void *internal; /* of the target */

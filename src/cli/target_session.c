@@ -146,6 +146,7 @@ int target_session_unpack(const struct settings *s, const struct answer *answer,
 		  struct sbx_error *err)
 {
 	struct parcel *parcel = calloc(1, sizeof(*parcel));
+	auto_free char *note = NULL;
 	size_t len = 0;
 	int r = parcel ? 0 : -ENOMEM;
 
@@ -157,6 +158,8 @@ int target_session_unpack(const struct settings *s, const struct answer *answer,
 		free(parcel);
 		return cli_fail(err, SBX_E_SYSTEM, "cannot take the result: %s", strerror(-r));
 	}
+	note = paper_bytes(json_object_get(answer->body, "note"));
+	snprintf(ret->note, sizeof(ret->note), "%s", note ? note : "");
 	take_result(answer->body, s->json ? 0 : len, parcel);
 	ret->json = s->json ? parcel->data : NULL;
 	ret->result = &parcel->result;
