@@ -29,12 +29,15 @@ static json_t *start_request(const struct settings *s, const char *name, const c
 	return q;
 }
 
-static int find_language(const char *name, const char **ret, struct sbx_error *err)
+/* *ret is NULL for any. A session shows the caches that are there when it starts. */
+static int take_language(const char *name, const char **ret, struct sbx_error *err)
 {
 	const struct sbx_language_info *language = name ? sbx_language_find(name) : NULL;
 	char list[160];
 
 	*ret = language ? language->id : NULL;
+	if (language != NULL)
+		source_prepare(language);
 	if (name == NULL || language != NULL)
 		return 0;
 	source_list_languages(list, sizeof(list));
@@ -48,7 +51,7 @@ static int start_session(const struct settings *s, const char *name, struct answ
 	struct client client;
 	uint64_t holder_idle = s->holder_idle_ms ? s->holder_idle_ms : SETTINGS_HOLDER_IDLE_MS;
 	const char *language;
-	int r = find_language(s->language, &language, err);
+	int r = take_language(s->language, &language, err);
 
 	if (r == 0)
 		r = client_connect_or_start(holder_idle, &client, err);

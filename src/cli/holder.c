@@ -147,9 +147,9 @@ static void act_on_post(struct guest *g, struct post *post)
 {
 	if (post->type == POST_REQUEST && !g->served)
 		begin(g, post);
-	else if (post->type == POST_INTERRUPT && g->served)
+	else if (post->type == POST_INTERRUPT)
 		sbx_cancel_interrupt(g->q.cancel);
-	else if (post->type == POST_KILL && g->served)
+	else if (post->type == POST_KILL) /* perhaps before the request, which then ends at once */
 		sbx_cancel_kill(g->q.cancel);
 	else
 		send_away(g);

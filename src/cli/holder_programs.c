@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define LOOK_MS	     100
-#define MOST	     64	 /* of a session, with those that are over */
+#define MOST	     64	 /* of a session; of those that are over, the newest are kept */
 #define COMMAND_MAX  120 /* of its words, for people */
 #define ID_SIZE	     sizeof(((struct sbx_session_info *)NULL)->id)
 
@@ -191,6 +191,23 @@ static void describe(const char *const *argv, char *ret, size_t size)
 		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? " " : "", argv[i]);
 }
 
+/* With the lock. The list begins with the newest, so the last that is over is the oldest. */
+static bool forget_oldest(struct programs *all, const char *session_id)
+{
+	struct program **oldest = NULL, *p;
+
+	for (struct program **link = &all->first; *link != NULL; link = &(*link)->next) {
+		if ((*link)->process == NULL && strcmp((*link)->session_id, session_id) == 0)
+			oldest = link;
+	}
+	if (oldest == NULL)
+		return false;
+	p = *oldest;
+	*oldest = p->next;
+	free_program(p);
+	return true;
+}
+
 /* With the lock. */
 static int choose_id(struct programs *all, const char *session_id, unsigned int *ret,
 		     struct sbx_error *err)
@@ -203,9 +220,8 @@ static int choose_id(struct programs *all, const char *session_id, unsigned int 
 		count++;
 		last = p->id > last ? p->id : last;
 	}
-	if (count >= MOST)
-		return cli_fail(err, SBX_E_LIMIT,
-				"the session has had %d programs in the background already", MOST);
+	if (count >= MOST && !forget_oldest(all, session_id))
+		return cli_fail(err, SBX_E_LIMIT, "%d programs run in the background already", MOST);
 	*ret = last + 1;
 	return 0;
 }

@@ -22,8 +22,8 @@ int programs_new(struct sbx_registry *registry, struct programs **ret, struct sb
 void programs_free(struct programs *programs);
 
 /*
- * Start one in the session of this id; *ret_id is its number there. SBX_E_LIMIT when the session
- * has had too many.
+ * Start one in the session of this id; *ret_id is its number there. SBX_E_LIMIT when too many
+ * run there.
  */
 int programs_start(struct programs *programs, const char *session_id,
 		   const struct sbx_command *command, unsigned int *ret_id, struct sbx_error *err);

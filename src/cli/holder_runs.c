@@ -20,7 +20,7 @@ struct work {
 	char *code, *file_name;
 	size_t code_len;
 	const char *language;
-	char **args, **env;
+	char **args, **env, **libraries;
 	struct sbx_io io;
 };
 
@@ -30,6 +30,7 @@ static void work_done(struct work *w)
 	free(w->file_name);
 	paper_free_strings(w->args);
 	paper_free_strings(w->env);
+	paper_free_strings(w->libraries);
 }
 
 static void pass_stdout(const void *data, size_t len, void *userdata)
@@ -52,7 +53,7 @@ static int take_code(struct request *q, struct work *w, struct sbx_error *err)
 	if (w->language == NULL)
 		return cli_fail(err, SBX_E_INVALID, "the request has no 'language'");
 	w->file_name = paper_bytes(json_object_get(q->body, "file_name"));
-	return 0;
+	return request_list(q, "libraries", &w->libraries, err);
 }
 
 /* Into a zeroed *w, which the caller frees with work_done() also after a failure. */
@@ -90,6 +91,8 @@ static int do_work(struct sbx_session *session, const struct work *w, struct sbx
 		.code_len = w->code_len,
 		.file_name = w->file_name,
 		.args = (const char *const *)w->args,
+		/* An empty list is none. */
+		.libraries = w->libraries && w->libraries[0] ? (const char *const *)w->libraries : NULL,
 		.io = w->io,
 	};
 

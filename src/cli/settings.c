@@ -51,6 +51,7 @@ void settings_done(struct settings *s)
 	free(s->token_file);
 	free(s->tls_cert);
 	free(s->tls_key);
+	free_list(s->libraries);
 	free_list(s->origins);
 	free_list(s->hosts);
 	sbx_spec_free(s->spec);

@@ -36,6 +36,7 @@ struct settings {
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
 	struct mount_wish *mounts;
 	size_t mount_count;
+	char **libraries; /* that the code needs; NULL-terminated, or NULL */
 	bool network_given; /* else allow where there are rules, and none without */
 	enum sbx_network_mode network;
 	struct rule_wish *rules;

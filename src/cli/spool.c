@@ -39,9 +39,11 @@ int spool_take(int fd, struct spool *ret, struct sbx_error *err)
 	if (tmp == NULL || tmp[0] != '/' || strlen(tmp) > 200)
 		tmp = "/tmp";
 	snprintf(ret->folder, sizeof(ret->folder), "%s/llm-sandbox-XXXXXX", tmp);
-	if (mkdtemp(ret->folder) == NULL)
+	if (mkdtemp(ret->folder) == NULL) {
+		ret->folder[0] = '\0';
 		return cli_fail(err, SBX_E_SYSTEM, "cannot make a folder in '%s': %s", tmp,
 				strerror(errno));
+	}
 	snprintf(ret->path, sizeof(ret->path), "%s/stdin", ret->folder);
 	file = open(ret->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	r = file < 0 ? cli_fail(err, SBX_E_SYSTEM, "cannot make '%s': %s", ret->path, strerror(errno))
@@ -53,8 +55,10 @@ int spool_take(int fd, struct spool *ret, struct sbx_error *err)
 	return r;
 }
 
-void spool_done(struct spool *spool)
+void spool_done(const struct spool *spool)
 {
-	unlink(spool->path);
-	rmdir(spool->folder);
+	if (spool->path[0] != '\0')
+		unlink(spool->path);
+	if (spool->folder[0] != '\0')
+		rmdir(spool->folder);
 }

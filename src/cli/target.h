@@ -19,7 +19,7 @@ struct job {
 	const char *language;	     /* of what will run, or "none" */
 	bool use_stdin;		     /* our stdin is the program's */
 	uint64_t timeout_ms;	     /* 0: what the sandbox has */
-	bool background;	     /* in a session: return when it has started */
+	char **libraries;	     /* that the code needs, NULL-terminated, or NULL */
 	char **env; /* NULL-terminated; of a run in a session, else the sandbox has it; owned */
 };
 

@@ -17,7 +17,7 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 		   struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_command command = {.argv = (const char *const *)job->argv, .io = *io};
-	struct sbx_run run = {.io = *io};
+	struct sbx_run run = {.libraries = (const char *const *)job->libraries, .io = *io};
 
 	if (job->source == NULL)
 		return sbx_session_exec(session, &command, ret, err);
@@ -72,7 +72,7 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (here == NULL)
 		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
 	*ret = (struct outcome){.internal = here};
-	sbx_spec_use_libraries(s->spec, false);
+	sbx_spec_use_libraries(s->spec, job->libraries != NULL);
 	r = sbx_spec_set_language(s->spec, job->language, err);
 	if (r == 0)
 		r = sbx_cancel_new(&here->cancel, err);

@@ -96,6 +96,7 @@ static json_t *make_request(const struct settings *s, const struct job *job)
 	}
 	json_object_set_new(q, "args",
 			    paper_list((const char *const *)(source ? source->args : job->argv)));
+	json_object_set_new(q, "libraries", paper_list((const char *const *)job->libraries));
 	json_object_set_new(q, "env", paper_list((const char *const *)job->env));
 	json_object_set_new(q, "timeout_ms", json_integer((json_int_t)job->timeout_ms));
 	json_object_set_new(q, "use_stdin", json_boolean(job->use_stdin));

@@ -42,6 +42,17 @@ static void streams_are_files_too(void **state)
 		      "10000000\n0\n2\n");
 }
 
+static void an_interrupted_stream_leaves_nothing(void **state)
+{
+	start_sessions(*state, "a");
+	assert_script(*state,
+		      "set -m; export TMPDIR=$PWD/tmp; mkdir tmp; mkfifo p\n"
+		      "llm-sandbox cp - a:f < p & pid=$!; exec 4> p; echo part >&4\n"
+		      "until test -s tmp/*/stdin; do read -t 0.02 < <(:); done\n"
+		      "kill -INT $pid; wait $pid; echo $?; ls tmp; llm-sandbox ls a\n",
+		      "130\n");
+}
+
 static void what_leads_out_does_not_come_out(void **state)
 {
 	const struct ran *r;
@@ -169,6 +180,7 @@ int copy_group(void)
 		session_test(a_tree_goes_in_and_out),
 		session_test(a_file_is_copied_as_cp_does),
 		session_test(streams_are_files_too),
+		session_test(an_interrupted_stream_leaves_nothing),
 		session_test(what_leads_out_does_not_come_out),
 		session_test(a_copy_that_cannot_be_says_why),
 		session_test(a_list_has_every_name),

@@ -259,9 +259,9 @@ static void garbage_is_refused_and_does_no_harm(void **state)
 	send_raw(sock, "Rxxxx", 5, -1); /* a request without its paper */
 	assert_int_equal(receive_raw(sock, answer, sizeof(answer)), 'A');
 	close(sock);
-	for (const char *c = "\0xIKA"; c < "\0xIKA" + 5; c++) {
+	for (int i = 0; i < 4; i++) {
 		sock = reach(t);
-		send_raw(sock, c, 1, STDIN_FILENO);
+		send_raw(sock, &"\0xAO"[i], 1, STDIN_FILENO);
 		assert_int_equal(receive_raw(sock, answer, sizeof(answer)), 0);
 		close(sock);
 	}
