@@ -3,5 +3,5 @@
 
 #include "cli/target.h"
 
-/* Start a command in the background of the session that the settings name; returns the exit status. */
+/* Start a command in the background of the settings' session; returns the exit status. */
 int background_start(const struct settings *s, const struct job *job);

@@ -35,8 +35,8 @@ int client_connect(struct client *ret, struct sbx_error *err)
 	if (sock == -ENOENT || sock == -ECONNREFUSED)
 		return fail_none(err);
 	if (sock < 0)
-		return cli_fail(err, SBX_E_UNAVAILABLE, "cannot reach the holder of the sessions: %s",
-				strerror(-sock));
+		return cli_fail(err, SBX_E_UNAVAILABLE,
+				"cannot reach the holder of the sessions: %s", strerror(-sock));
 	*ret = (struct client){.sock = sock};
 	return 0;
 }
@@ -211,8 +211,9 @@ static int converse(struct client *client, struct carrier *carrier, const struct
 			continue;
 		}
 		if (r < 0)
-			return cli_fail(err, SBX_E_PROTOCOL, "cannot understand the holder of the "
-							     "sessions: %s", strerror(-r));
+			return cli_fail(err, SBX_E_PROTOCOL,
+					"cannot understand the holder of the sessions: %s",
+					strerror(-r));
 		r = act_on(&post, io, ret, err);
 		post_done(&post);
 	}

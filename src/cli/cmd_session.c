@@ -20,10 +20,11 @@
 
 static json_t *start_request(const struct settings *s, const char *name, const char *language)
 {
+	uint64_t idle_ms = s->idle_ms ? s->idle_ms : SETTINGS_IDLE_MS;
 	json_t *q = client_request("start", name);
 
 	json_object_set(q, "options", s->wishes);
-	json_object_set_new(q, "idle_ms", json_integer((json_int_t)(s->idle_ms ? s->idle_ms : SETTINGS_IDLE_MS)));
+	json_object_set_new(q, "idle_ms", json_integer((json_int_t)idle_ms));
 	if (language != NULL)
 		json_object_set_new(q, "language", json_string(language));
 	return q;
@@ -166,7 +167,8 @@ static void print_process(const json_t *process)
 		snprintf(state, sizeof(state), "ended: %d", (int)json_integer_value(status));
 	else if (!json_is_true(json_object_get(process, "running")))
 		snprintf(state, sizeof(state), "ended");
-	printf("  %-3lld %-14s %s\n", json_integer_value(json_object_get(process, "process")), state,
+	printf("  %-3lld %-14s %s\n",
+	       json_integer_value(json_object_get(process, "process")), state,
 	       tame ? tame : "?");
 }
 

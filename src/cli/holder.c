@@ -305,7 +305,8 @@ static int take_lock(struct holder *h, struct sbx_error *err)
 	if (h->lock_fd >= 0)
 		return 0;
 	if (h->lock_fd == -EWOULDBLOCK)
-		return cli_fail(err, SBX_E_UNAVAILABLE, "there is a holder of your sessions already");
+		return cli_fail(err, SBX_E_UNAVAILABLE,
+				"there is a holder of your sessions already");
 	return cli_fail(err, SBX_E_SYSTEM, "cannot lock the runtime folder: %s",
 			strerror(-h->lock_fd));
 }

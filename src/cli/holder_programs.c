@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS	     100
-#define MOST	     64	 /* of a session; of those that are over, the newest are kept */
-#define COMMAND_MAX  120 /* of its words, for people */
-#define ID_SIZE	     sizeof(((struct sbx_session_info *)NULL)->id)
+#define LOOK_MS	    100
+#define MOST	    64	/* of a session; of those that are over, the newest are kept */
+#define COMMAND_MAX 120 /* of its words, for people */
+#define ID_SIZE	    sizeof(((struct sbx_session_info *)NULL)->id)
 
 struct program {
 	unsigned int id;
@@ -221,7 +221,8 @@ static int choose_id(struct programs *all, const char *session_id, unsigned int 
 		last = p->id > last ? p->id : last;
 	}
 	if (count >= MOST && !forget_oldest(all, session_id))
-		return cli_fail(err, SBX_E_LIMIT, "%d programs run in the background already", MOST);
+		return cli_fail(err, SBX_E_LIMIT, "%d programs run in the background already",
+				MOST);
 	*ret = last + 1;
 	return 0;
 }
@@ -308,8 +309,8 @@ static int find_program(struct programs *all, const char *session_id, unsigned i
 		p = p->next;
 	*ret = p;
 	return p ? 0
-		 : cli_fail(err, SBX_E_NOT_FOUND,
-			    "the session has no program %u in the background", id);
+		 : cli_fail(err, SBX_E_NOT_FOUND, "the session has no program %u in the background",
+			    id);
 }
 
 static int copy_output(const struct sbx_output *from, struct sbx_output *ret)
@@ -326,7 +327,8 @@ static int copy_output(const struct sbx_output *from, struct sbx_output *ret)
 static int copy_result(const struct program *p, struct program_state *ret, struct sbx_error *err)
 {
 	if (p->result == NULL)
-		return cli_fail(err, SBX_E_NOT_FOUND, "what program %u came to is not known", p->id);
+		return cli_fail(err, SBX_E_NOT_FOUND, "what program %u came to is not known",
+				p->id);
 	ret->exit_code = p->result->exit_code;
 	ret->reason = p->result->reason;
 	memcpy(ret->message, p->result->message, sizeof(ret->message));

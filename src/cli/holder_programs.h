@@ -34,7 +34,7 @@ json_t *programs_list(struct programs *programs, const char *session_id);
 /* One of them; SBX_E_NOT_FOUND. */
 struct program_state {
 	bool running;
-	int exit_code;		/* where it is over */
+	int exit_code; /* where it is over */
 	enum sbx_reason reason;
 	char message[256];
 	struct sbx_output out, errout; /* so far; program_state_done() frees them */

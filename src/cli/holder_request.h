@@ -28,11 +28,11 @@ struct request {
 	atomic_bool gone; /* the client hung up, or was sent away */
 	/* of the thread: */
 	json_t *body;
-	json_t *answer; /* an object, to be added to */
-	int data_fd;	/* to go with the answer, or -1 */
-	int failed;	/* -errno of sending */
+	json_t *answer;		     /* an object, to be added to */
+	int data_fd;		     /* to go with the answer, or -1 */
+	int failed;		     /* -errno of sending */
 	struct sbx_session *session; /* that it holds, or NULL */
-	uint64_t told_ns; /* when progress was told last */
+	uint64_t told_ns;	     /* when progress was told last */
 };
 
 /* What all requests share. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define WAIT_PAUSE_NS 50000000L
-#define CODE_MAX (((size_t)64 << 20) + 1) /* one more than the library takes, so that it says so */
+#define CODE_MAX      (((size_t)64 << 20) + 1) /* so that the library says what is too large */
 
 /* What the request says, taken apart; the strings are ours. */
 struct work {
@@ -53,6 +53,8 @@ static int take_code(struct request *q, struct work *w, struct sbx_error *err)
 	if (w->language == NULL)
 		return cli_fail(err, SBX_E_INVALID, "the request has no 'language'");
 	w->file_name = paper_bytes(json_object_get(q->body, "file_name"));
+	if (json_array_size(json_object_get(q->body, "libraries")) == 0)
+		return 0;
 	return request_list(q, "libraries", &w->libraries, err);
 }
 
@@ -91,8 +93,7 @@ static int do_work(struct sbx_session *session, const struct work *w, struct sbx
 		.code_len = w->code_len,
 		.file_name = w->file_name,
 		.args = (const char *const *)w->args,
-		/* An empty list is none. */
-		.libraries = w->libraries && w->libraries[0] ? (const char *const *)w->libraries : NULL,
+		.libraries = (const char *const *)w->libraries,
 		.io = w->io,
 	};
 

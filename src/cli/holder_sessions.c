@@ -52,7 +52,8 @@ static int choose_name(struct request *q, char ret[NAME_SIZE], struct sbx_error 
 				name);
 	if (is_taken(list, count, name))
 		return cli_fail(err, SBX_E_INVALID,
-				"there is a session '%s' already; 'llm-sandbox session stop %s' ends it",
+				"there is a session '%s' already; "
+				"'llm-sandbox session stop %s' ends it",
 				name, name);
 	snprintf(ret, NAME_SIZE, "%s", name);
 	return 0;

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-static const char kind_letters[] = {
-	[SBX_FILE_REGULAR] = '-', [SBX_FILE_FOLDER] = 'd', [SBX_FILE_LINK] = 'l', [SBX_FILE_OTHER] = '?'};
+static const char kind_letters[] = {[SBX_FILE_REGULAR] = '-',
+				    [SBX_FILE_FOLDER] = 'd',
+				    [SBX_FILE_LINK] = 'l',
+				    [SBX_FILE_OTHER] = '?'};
 
 static const char *const kind_names[] = {[SBX_FILE_REGULAR] = "file",
 					 [SBX_FILE_FOLDER] = "folder",

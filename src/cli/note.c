@@ -16,7 +16,7 @@ void note_network(const struct sbx_result *result, char ret[NOTE_SIZE])
 	}
 	ret[0] = '\0';
 	if (first != NULL)
-		snprintf(ret, NOTE_SIZE, "network: %zu attempt%s refused, the first to %.120s:%u: %.200s",
-			 count, count == 1 ? " was" : "s were", first->host, first->port,
-			 first->rule);
+		snprintf(ret, NOTE_SIZE,
+			 "network: %zu attempt%s refused, the first to %.120s:%u: %.200s", count,
+			 count == 1 ? " was" : "s were", first->host, first->port, first->rule);
 }

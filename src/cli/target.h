@@ -33,7 +33,7 @@ struct outcome {
 };
 
 struct target {
-	/* Output goes to `output` as it comes where the settings say so. killed_by is set always. */
+	/* Output goes to `output` as it comes where the settings say so. Sets killed_by always. */
 	int (*run)(const struct settings *s, const struct job *job, struct output *output,
 		   struct outcome *ret, struct sbx_error *err);
 	void (*done)(struct outcome *outcome); /* when all has been shown */

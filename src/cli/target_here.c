@@ -29,9 +29,8 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 	return sbx_session_run(session, &run, ret, err);
 }
 
-static int run_under_signals(const struct settings *s, const struct job *job,
-			     struct output *output, struct here *here, int *ret_killed_by,
-			     struct sbx_error *err)
+static int run_under_signals(const struct settings *s, const struct job *job, struct output *output,
+			     struct here *here, int *ret_killed_by, struct sbx_error *err)
 {
 	struct reach reach = reach_cancel(here->cancel);
 	struct sbx_io io = {

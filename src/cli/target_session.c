@@ -143,8 +143,8 @@ static void take_result(const json_t *body, size_t len, struct parcel *ret)
 }
 
 /* The data is the result as JSON where the settings want that, else both streams. */
-int target_session_unpack(const struct settings *s, const struct answer *answer, struct outcome *ret,
-		  struct sbx_error *err)
+int target_session_unpack(const struct settings *s, const struct answer *answer,
+			  struct outcome *ret, struct sbx_error *err)
 {
 	struct parcel *parcel = calloc(1, sizeof(*parcel));
 	auto_free char *note = NULL;

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* Through the proxy also to loopback, which its own variable would except: python asks it itself. */
+/* Through the proxy also to loopback, which its own variable would except: python asks it itself.
+ */
 static const char server[] =
 	"echo served > index.html\n"
 	"exec 3< <(exec python3 -u -m http.server --bind 127.0.0.1 0 2>/dev/null); server=$!\n"
@@ -41,8 +42,9 @@ static void what_is_allowed_can_be_reached(void **state)
 	r = with_server(*state, "export LLM_SANDBOX_ALLOW=127.0.0.1:$port\n"
 				"llm-sandbox run -l python -c \"$get\"");
 	assert_string_equal(r->out, "200\n");
-	r = with_server(*state, "printf \"network: allow\\nallow:\\n  - 127.0.0.1:$port\\n\" > c.yaml\n"
-				"llm-sandbox run --config c.yaml -l python -c \"$get\"");
+	r = with_server(*state,
+			"printf \"network: allow\\nallow:\\n  - 127.0.0.1:$port\\n\" > c.yaml\n"
+			"llm-sandbox run --config c.yaml -l python -c \"$get\"");
 	assert_string_equal(r->out, "200\n");
 }
 
@@ -54,11 +56,14 @@ static void what_is_refused_is_told(void **state)
 		skip();
 	r = with_server(*state, "llm-sandbox run --network open -l python -c \"$get\"");
 	assert_string_equal(r->out, "403\n");
-	assert_contains(r->err, "llm-sandbox: network: 1 attempt was refused, the first to 127.0.0.1:");
+	assert_contains(r->err,
+			"llm-sandbox: network: 1 attempt was refused, the first to 127.0.0.1:");
 	/* Without a network there is no proxy, and none wins over what a file allows. */
-	r = with_server(*state, "llm-sandbox run -l python -c \"$get\"; "
-				"LLM_SANDBOX_ALLOW=127.0.0.1:$port llm-sandbox run --network none -l python "
-				"-c \"$get\"");
+	r = with_server(
+		*state,
+		"llm-sandbox run -l python -c \"$get\"; "
+		"LLM_SANDBOX_ALLOW=127.0.0.1:$port llm-sandbox run --network none -l python "
+		"-c \"$get\"");
 	assert_string_equal(r->out, "");
 	assert_contains(r->err, "KeyError: 'http_proxy'");
 }
@@ -82,7 +87,8 @@ static void a_session_has_the_network_of_its_start(void **state)
 static void a_malformed_rule_is_refused(void **state)
 {
 	struct cli_state *t = *state;
-	const struct ran *r = program(t, (struct call){0}, "exec", "--allow", "a*b", "--", "true", NULL);
+	const struct ran *r =
+		program(t, (struct call){0}, "exec", "--allow", "a*b", "--", "true", NULL);
 
 	assert_status(r, 2);
 	assert_contains(r->err, "--allow: the rule 'a*b'");

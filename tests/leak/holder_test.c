@@ -48,7 +48,9 @@ static pid_t holder_pid(void)
 	socklen_t len = sizeof(peer);
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/llm-sandbox/holder.sock",
-		 geteuid() == 0 ? "/run" : runtime ? runtime : "/nonexistent");
+		 geteuid() == 0 ? "/run"
+		 : runtime	? runtime
+				: "/nonexistent");
 	assert_int_equal(connect(sock, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
 	close(sock);
@@ -60,7 +62,8 @@ static void fill_sessions(void)
 {
 	assert_int_equal(RUN("session", "start", "a"), 0);
 	assert_int_equal(RUN("session", "start", "b", "--holder-idle", "100ms"), 0);
-	assert_int_equal(RUN("exec", "-S", "a", "-b", "--", "sh", "-c", "sleep 1001 & sleep 1002"), 0);
+	assert_int_equal(RUN("exec", "-S", "a", "-b", "--", "sh", "-c", "sleep 1001 & sleep 1002"),
+			 0);
 	assert_int_equal(RUN("exec", "-S", "a", "--", "sh", "-c", "sleep 1003 & echo x > f"), 0);
 	assert_int_equal(RUN("cp", "/etc/passwd", "b:"), 0);
 }
