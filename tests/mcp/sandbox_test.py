@@ -7,10 +7,12 @@ Usage: sandbox_test.py LLM_SANDBOX [unittest's arguments]
 
 import json
 import os
+import pathlib
 import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -302,6 +304,24 @@ class Start(unittest.TestCase):
         self.assertNotEqual(result["structuredContent"]["exit_code"], 0)
         self.assertIn("at most 64", server.run("1", memory_mb=100)["content"][0]["text"])
         self.assertEqual(server.close(), 0)
+
+    def test_the_limits_of_the_configuration_hold_here_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "llm-sandbox", "config.yaml")
+            path.parent.mkdir()
+            path.write_text("memory: 64m\nprocesses: 5\ntimeout: 1\n")
+            server = Server(XDG_CONFIG_HOME=folder)
+            self.assertFalse(server.run("x = bytearray(10**8)")["structuredContent"]["success"])
+            self.assertIn("at most 64", server.run("1", memory_mb=100)["content"][0]["text"])
+            code = "import time; time.sleep(1.2)"
+            self.assertTrue(server.run(code)["structuredContent"]["success"])
+            ran = server.tool("execute_command", command="for i in 1 2 3 4 5 6; do sleep 1 & done; wait")
+            self.assertIn("fork", ran["structuredContent"]["stderr"])
+            self.assertEqual(server.close(), 0)
+            path.write_text("memory: much\n")
+            ran = self.program("mcp", XDG_CONFIG_HOME=folder)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn("config.yaml:1", ran.stderr)
 
     def test_mistakes_on_the_command_line_are_told(self):
         for words, said in ((["--no-such"], "--no-such"), (["--path", "/x"], "--http"),

@@ -418,6 +418,41 @@ static bool find_given(const char *const *variables, const struct rule *rule, st
 	return false;
 }
 
+/* A call says these by itself, or they are of no use to it. */
+static bool is_of_the_call(enum sbx_limit limit)
+{
+	return limit == SBX_LIMIT_WALL_MS || limit == SBX_LIMIT_EXECUTION_MS ||
+	       limit == SBX_LIMIT_HEAD_BYTES || limit == SBX_LIMIT_TAIL_BYTES;
+}
+
+static int copy_limits(const struct sbx_spec *limits, struct sbx_spec *spec, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && limits != NULL && i < SBX_LIMIT_COUNT; i++) {
+		enum sbx_limit limit = (enum sbx_limit)i;
+
+		if (!is_of_the_call(limit))
+			r = sbx_spec_set_limit(spec, limit, sbx_spec_get_limit(limits, limit), err);
+	}
+	return r;
+}
+
+static void set_most(uint64_t *most, const struct sbx_spec *limits, enum sbx_limit limit)
+{
+	uint64_t value = sbx_spec_get_limit(limits, limit);
+
+	if (*most == 0 && value != sbx_limit_describe(limit)->standard)
+		*most = value;
+}
+
+void mcp_environment_set_limits(struct mcp_environment *e, const struct sbx_spec *limits)
+{
+	e->limits = limits;
+	set_most(&e->memory_bytes, limits, SBX_LIMIT_MEMORY_BYTES);
+	set_most(&e->cpu_milli, limits, SBX_LIMIT_CPU_MILLI);
+}
+
 int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,
 			      struct sbx_error *err)
 {
@@ -427,6 +462,8 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 	if (r < 0)
 		return r;
 	r = sbx_spec_set_backend(spec, environment->backend, err);
+	if (r == 0)
+		r = copy_limits(environment->limits, spec, err);
 	if (r == 0 && environment->memory_bytes != 0)
 		r = sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, environment->memory_bytes,
 				       err);

@@ -13,6 +13,7 @@ struct mcp_environment {
 	char backend[32];
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
 	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
+	const struct sbx_spec *limits; /* whose limits are the defaults; borrowed, or NULL */
 	/* Of sessions; 0: nobody said. */
 	size_t sessions;      /* at one time; SANDBOX_SESSIONS */
 	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
@@ -24,6 +25,13 @@ struct mcp_environment {
 /* variables: "NAME=value", NULL-terminated, as environ(7) is. Free with mcp_environment_done(). */
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err);
+
+/*
+ * Take what a spec says otherwise than the library does as the default, for what the variables
+ * leave open: of memory and CPUs it is the most that a call may ask for too. The time of a run is
+ * for the call to say. Borrowed.
+ */
+void mcp_environment_set_limits(struct mcp_environment *environment, const struct sbx_spec *limits);
 
 void mcp_environment_done(struct mcp_environment *environment);
 

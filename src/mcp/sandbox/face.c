@@ -60,7 +60,8 @@ static int make_registry(struct mcp_sandbox *sandbox, struct sbx_error *err)
 	return sbx_registry_new(&limits, &sandbox->registry, err);
 }
 
-int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, struct sbx_error *err)
+int mcp_sandbox_new(const char *const *environment, const struct sbx_spec *limits,
+		    struct mcp_sandbox **ret, struct sbx_error *err)
 {
 	struct mcp_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int r;
@@ -68,6 +69,8 @@ int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, st
 	if (sandbox == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make the server");
 	r = mcp_environment_read(environment, &sandbox->environment, err);
+	if (r == 0 && limits != NULL)
+		mcp_environment_set_limits(&sandbox->environment, limits);
 	if (r == 0)
 		r = make_registry(sandbox, err);
 	if (r < 0) {

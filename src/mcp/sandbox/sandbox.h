@@ -6,7 +6,7 @@
  *	struct mcp_sandbox *sandbox;
  *	struct mcp_face face;
  *
- *	mcp_sandbox_new((const char *const *)environ, &sandbox, &err);
+ *	mcp_sandbox_new((const char *const *)environ, NULL, &sandbox, &err);
  *	mcp_sandbox_face(sandbox, &face);
  *	... mcp_server_new(&face, &server, &err) ... mcp_server_free(server);
  *	mcp_sandbox_free(sandbox);
@@ -19,9 +19,12 @@
 
 struct mcp_sandbox;
 
-/* What the environment asks for and cannot have is an error; see environment.h. */
-int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret,
-		    struct sbx_error *err);
+/*
+ * What the environment asks for and cannot have is an error; see environment.h. limits, which may
+ * be NULL and lives as long as the sandbox, has those that hold where nobody asks for others.
+ */
+int mcp_sandbox_new(const char *const *environment, const struct sbx_spec *limits,
+		    struct mcp_sandbox **ret, struct sbx_error *err);
 void mcp_sandbox_free(struct mcp_sandbox *sandbox);
 
 /* The face lives as long as the sandbox; set workers in it if you like. */
