@@ -7,6 +7,10 @@ _llm_sandbox_dump() {
 	"$1" help --options 2>/dev/null
 }
 
+_llm_sandbox_sessions() {
+	"$1" session list 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
 # The words for the value of an option, or file names.
 _llm_sandbox_value() {
 	local program=$1 option=$2 current=$3
@@ -18,6 +22,9 @@ _llm_sandbox_value() {
 	--backend)
 		COMPREPLY=($(compgen -W 'native' -- "$current"))
 		;;
+	--session | -S)
+		COMPREPLY=($(compgen -W "$(_llm_sandbox_sessions "$program")" -- "$current"))
+		;;
 	--config | --token-file | --tls-cert | --tls-key)
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;
@@ -27,15 +34,40 @@ _llm_sandbox_value() {
 	esac
 }
 
+# What may stand behind a command without being an option's value.
+_llm_sandbox_word() {
+	local program=$1 command=$2 current=$3 sessions
+
+	case $command in
+	"session stop" | ls | cat | cp)
+		sessions=$(_llm_sandbox_sessions "$program")
+		COMPREPLY=($(compgen -W "$sessions" -- "$current"))
+		[[ $command == cp ]] && COMPREPLY+=($(compgen -f -- "$current"))
+		;;
+	*)
+		COMPREPLY=($(compgen -f -- "$current"))
+		;;
+	esac
+}
+
 _llm_sandbox() {
 	local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]:-} current=${COMP_WORDS[COMP_CWORD]}
-	local previous=${COMP_WORDS[COMP_CWORD - 1]} dump takes
+	local previous=${COMP_WORDS[COMP_CWORD - 1]} dump takes seconds
 
 	dump=$(_llm_sandbox_dump "$program")
-	if [[ $COMP_CWORD -eq 1 ]] || [[ $command == help && $current != -* ]]; then
-		COMPREPLY=($(compgen -W "$(awk -F '\t' 'NF == 1' <<<"$dump")" -- "$current"))
+	if [[ $COMP_CWORD -eq 1 ]] || [[ $command == help && $COMP_CWORD -eq 2 && $current != -* ]]; then
+		COMPREPLY=($(compgen -W "$(awk -F '\t' 'NF == 1 { sub(/ .*/, "", $1); print $1 }' \
+			<<<"$dump")" -- "$current"))
 		return
 	fi
+	# Names of two words: "session start".
+	seconds=$(awk -F '\t' -v c="$command" 'NF == 1 && index($1, c " ") == 1 {
+		print substr($1, length(c) + 2) }' <<<"$dump")
+	if [[ -n $seconds && $COMP_CWORD -eq 2 ]]; then
+		COMPREPLY=($(compgen -W "$seconds" -- "$current"))
+		return
+	fi
+	[[ -n $seconds ]] && command+=" ${COMP_WORDS[2]}"
 	takes=$(awk -F '\t' -v c="$command" -v o="$previous" \
 		'$1 == c && ($2 == o || $3 == o) && $4 != ""' <<<"$dump")
 	if [[ -n $takes ]]; then
@@ -44,7 +76,7 @@ _llm_sandbox() {
 		COMPREPLY=($(compgen -W "$(awk -F '\t' -v c="$command" '$1 == c { print $2 }' \
 			<<<"$dump")" -- "$current"))
 	else
-		COMPREPLY=($(compgen -f -- "$current"))
+		_llm_sandbox_word "$program" "$command" "$current"
 	fi
 }
 

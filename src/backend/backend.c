@@ -53,6 +53,11 @@ void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolat
 	va_end(ap);
 }
 
+bool sbx_backend_shows_mounts(const struct sbx_backend *backend)
+{
+	return !backend->no_mounts;
+}
+
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err)
 {

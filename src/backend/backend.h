@@ -41,6 +41,9 @@ const struct sbx_backend *sbx_backend_find(const char *name);
 const char *sbx_backend_names(void);
 const struct sbx_backend *sbx_backend_default(void);
 
+/* Whether mounts of a spec are shown at their places inside, and not where they are here. */
+bool sbx_backend_shows_mounts(const struct sbx_backend *backend);
+
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err);

@@ -17,6 +17,7 @@ struct sbx_place {
 
 struct sbx_backend {
 	const char *name;
+	bool no_mounts; /* programs see the files of this machine, where they are */
 	int (*print_plan)(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err);
 	int (*open)(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err);
 	int (*setup)(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);

@@ -1,36 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/per_run.h"
 #include "cli/trouble.h"
 
-static int exec_command(struct sbx_session *session, const struct sbx_io *io, void *userdata,
-			struct sbx_result **ret, struct sbx_error *err)
+static int exec_with(const struct invocation *inv, const struct settings *s)
 {
-	struct sbx_command command = {.argv = userdata, .io = *io};
+	struct job job = {.argv = inv->rest, .language = "none", .use_stdin = true};
+	struct sbx_error err;
+	int status, r = per_run_read(inv, s, &job, &err);
 
-	return sbx_session_exec(session, &command, ret, err);
+	if (r == 0 && inv->rest[0] == NULL && !s->dry_run)
+		r = cli_fail(&err, SBX_E_INVALID,
+			     "no command to run; write: llm-sandbox exec -- COMMAND");
+	status = r < 0 ? execute_fail(s, &err) : execute(s, &job);
+	per_run_done(&job);
+	return status;
 }
 
 static int run(const struct invocation *inv)
 {
-	struct execution execution = {
-		.language = "none",
-		.run = exec_command,
-		.userdata = inv->rest,
-		.use_stdin = true,
-	};
 	struct settings settings;
 	struct sbx_error err;
 	int status;
 
 	if (command_settings(inv, &settings, &err) < 0)
 		return cli_usage(&err, inv->command->name);
-	if (inv->rest[0] == NULL && !settings.dry_run) {
-		cli_fail(&err, SBX_E_INVALID, "no command to run; write: llm-sandbox exec -- COMMAND");
-		status = execute_fail(&settings, &err);
-	} else {
-		status = execute(&settings, &execution);
-	}
+	status = exec_with(inv, &settings);
 	settings_done(&settings);
 	return status;
 }
@@ -39,7 +35,7 @@ const struct command cmd_exec = {
 	.name = "exec",
 	.bit = FOR_EXEC,
 	.arguments = "[OPTIONS] -- COMMAND [ARGUMENTS]",
-	.summary = "run a command of this machine in a fresh sandbox",
+	.summary = "run a command in a fresh sandbox, or in a session",
 	.text = "Runs COMMAND, which is looked up in the sandbox's PATH, without a shell. It\n"
 		"reads our stdin. The exit status is as with 'run'.\n",
 	.run = run,

@@ -3,13 +3,21 @@
 #include "cli/help.h"
 #include "cli/trouble.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
-static int help_for(const char *name)
+/* The name may come as two words. */
+static int help_for(char **words)
 {
-	const struct command *command = command_find(name);
+	char name[64];
+	const struct command *command;
 	struct sbx_error err;
 
+	snprintf(name, sizeof(name), "%s%s%s", words[0], words[1] ? " " : "",
+		 words[1] ? words[1] : "");
+	if (command_is_family(name))
+		return help_family(STDOUT_FILENO, name);
+	command = command_find(name);
 	if (command != NULL)
 		return help_command(STDOUT_FILENO, command);
 	cli_fail(&err, SBX_E_INVALID, "there is no command '%.64s'", name);
@@ -25,7 +33,7 @@ static int run(const struct invocation *inv)
 		return cli_usage(&err, inv->command->name);
 	if (settings.options)
 		return help_dump(STDOUT_FILENO);
-	return inv->rest[0] ? help_for(inv->rest[0]) : help_overview(STDOUT_FILENO);
+	return inv->rest[0] ? help_for(inv->rest) : help_overview(STDOUT_FILENO);
 }
 
 const struct command cmd_help = {

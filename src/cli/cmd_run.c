@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/per_run.h"
 #include "cli/signals.h"
-#include "cli/source.h"
 #include "cli/trouble.h"
 
 #include <stdio.h>
-
-static int run_source(struct sbx_session *session, const struct sbx_io *io, void *userdata,
-		      struct sbx_result **ret, struct sbx_error *err)
-{
-	const struct source *source = userdata;
-	struct sbx_run run = {
-		.language = source->language->id,
-		.code = source->code,
-		.code_len = source->code_len,
-		.file_name = source->file_name,
-		.args = (const char *const *)source->args,
-		.io = *io,
-	};
-
-	return sbx_session_run(session, &run, ret, err);
-}
 
 /* Without it the language is slower and nothing else, so a failure is no matter here. */
 static void prepare(const struct sbx_language_info *language)
@@ -36,21 +20,29 @@ static void prepare(const struct sbx_language_info *language)
 	signals_be_quiet();
 }
 
+static int run_source(const struct settings *s, const struct source *source, struct job *job)
+{
+	/* A session has the caches that were there when it started. */
+	if (!s->dry_run && s->session == NULL)
+		prepare(source->language);
+	job->source = source;
+	job->language = source->language->id;
+	job->use_stdin = !source->from_stdin;
+	return execute(s, job);
+}
+
 static int run_with(const struct invocation *inv, const struct settings *s)
 {
-	struct source source;
-	struct execution execution = {.run = run_source, .userdata = &source};
+	struct source source = {0};
+	struct job job = {0};
 	struct sbx_error err;
-	int status;
+	int status, r = per_run_read(inv, s, &job, &err);
 
-	if (source_read(inv, s, &source, &err) < 0)
-		return execute_fail(s, &err);
-	if (!s->dry_run)
-		prepare(source.language);
-	execution.language = source.language->id;
-	execution.use_stdin = !source.from_stdin;
-	status = execute(s, &execution);
+	if (r == 0)
+		r = source_read(inv, s, &source, &err);
+	status = r < 0 ? execute_fail(s, &err) : run_source(s, &source, &job);
 	free(source.code);
+	per_run_done(&job);
 	return status;
 }
 
@@ -71,7 +63,7 @@ const struct command cmd_run = {
 	.name = "run",
 	.bit = FOR_RUN,
 	.arguments = "[OPTIONS] [FILE | - | -c CODE] [--] [ARGUMENTS]",
-	.summary = "run code in a fresh sandbox",
+	.summary = "run code in a fresh sandbox, or in a session",
 	.text = "Runs the code of FILE, of stdin (- or no FILE) or of -c CODE. The language is\n"
 		"guessed from the file name, or given with -l. What follows FILE, or --, are the\n"
 		"program's arguments. The program reads our stdin unless the code came from it.\n"

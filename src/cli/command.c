@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-	&cmd_run, &cmd_exec, &cmd_languages, &cmd_doctor, &cmd_mcp, &cmd_version, &cmd_help,
+	&cmd_run,	   &cmd_exec, &cmd_session_start, &cmd_session_list,
+	&cmd_session_stop, &cmd_cp,   &cmd_ls,		  &cmd_cat,
+	&cmd_languages,	   &cmd_doctor, &cmd_mcp,	  &cmd_version,
+	&cmd_help,	   &cmd_holder,
 };
 
 const struct command *command_at(size_t n)
@@ -29,6 +32,24 @@ const struct command *command_find(const char *name)
 			return command;
 	}
 	return NULL;
+}
+
+bool command_is_in(const struct command *command, const char *first)
+{
+	size_t len = strlen(first);
+
+	return strncmp(command->name, first, len) == 0 && command->name[len] == ' ';
+}
+
+bool command_is_family(const char *first)
+{
+	const struct command *command;
+
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		if (command_is_in(command, first))
+			return true;
+	}
+	return false;
 }
 
 /* ---- settings ---- */
@@ -70,6 +91,8 @@ int command_settings(const struct invocation *inv, struct settings *ret, struct 
 	struct settings s;
 	int r = settings_init(&s, err);
 
+	if (r == 0 && inv->command->bit == FOR_START)
+		s.wishes = json_array();
 	if (r == 0)
 		r = config_load(config_flag(inv), &s, err);
 	if (r == 0)
@@ -103,8 +126,10 @@ static int fail_unknown(const char *name)
 	struct sbx_error err;
 	const struct command *command;
 
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
-		closest_offer(&closest, command->name);
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		if (!command->hidden)
+			closest_offer(&closest, command->name);
+	}
 	cli_fail(&err, SBX_E_INVALID, "there is no command '%.64s'%s", name,
 		 closest_hint(&closest, ""));
 	return cli_usage(&err, NULL);
@@ -120,23 +145,50 @@ static const char *command_word(const char *word)
 	return word;
 }
 
-int command_main(int argc, char **argv)
+/* The command's name may be two words; *ret_words is how many it is. */
+static const struct command *find_command(int argc, char **argv, int *ret_words, char *ret_name,
+					  size_t size)
+{
+	*ret_words = 1;
+	snprintf(ret_name, size, "%s", command_word(argv[1]));
+	if (!command_is_family(ret_name))
+		return command_find(ret_name);
+	*ret_words = 2;
+	snprintf(ret_name, size, "%s%s%s", argv[1], argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
+	return command_find(ret_name);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
 {
 	struct invocation inv;
 	struct sbx_error err;
-	const struct command *command;
 	int status;
+
+	if (parse_line(command, argc, argv, &inv, &err) < 0)
+		return cli_usage(&err, command->name);
+	status = asks_help(&inv) ? help_command(STDOUT_FILENO, command) : command->run(&inv);
+	free(inv.given);
+	return status;
+}
+
+int command_main(int argc, char **argv)
+{
+	const struct command *command;
+	char name[64];
+	int words;
 
 	if (argc < 2) {
 		help_overview(STDERR_FILENO);
 		return STATUS_USAGE;
 	}
-	command = command_find(command_word(argv[1]));
-	if (command == NULL)
-		return fail_unknown(argv[1]);
-	if (parse_line(command, argc - 1, argv + 1, &inv, &err) < 0)
-		return cli_usage(&err, command->name);
-	status = asks_help(&inv) ? help_command(STDOUT_FILENO, command) : command->run(&inv);
-	free(inv.given);
-	return status;
+	command = find_command(argc, argv, &words, name, sizeof(name));
+	if (command != NULL)
+		return run_command(command, argc - words, argv + words);
+	if (command_is_family(name)) { /* its first word alone */
+		help_family(STDERR_FILENO, name);
+		return STATUS_USAGE;
+	}
+	if (words == 2 && command_word(argv[2]) != argv[2])
+		return help_family(STDOUT_FILENO, argv[1]);
+	return fail_unknown(name);
 }

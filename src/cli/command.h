@@ -23,10 +23,12 @@ struct invocation {
 };
 
 struct command {
-	const char *name;
+	const char *name;	 /* "run", or of two words "session start" */
 	unsigned int bit;	 /* its bit of option_row.commands */
 	const char *arguments;	 /* behind the name in "Usage:" */
 	const char *summary;	 /* one line */
+	bool mixes;		 /* options may stand behind words too */
+	bool hidden;		 /* nothing for people */
 	const char *text;	 /* paragraphs of help, wrapped by hand at 80 */
 	int (*run)(const struct invocation *inv); /* returns the exit status */
 };
@@ -34,6 +36,12 @@ struct command {
 /* The n-th command, or NULL past the last. */
 const struct command *command_at(size_t n);
 const struct command *command_find(const char *name);
+
+/* Whether its name is of two words, of which this is the first. */
+bool command_is_in(const struct command *command, const char *first);
+
+/* Whether there are such commands. */
+bool command_is_family(const char *first);
 
 /* The whole program: find the command, parse its line, run it. Returns the exit status. */
 int command_main(int argc, char **argv);
@@ -44,5 +52,6 @@ int command_flags(const struct invocation *inv, struct settings *ret, struct sbx
 /* Settings of a sandbox: files, environment, flags, in that order. */
 int command_settings(const struct invocation *inv, struct settings *ret, struct sbx_error *err);
 
-extern const struct command cmd_run, cmd_exec, cmd_languages, cmd_doctor, cmd_version, cmd_mcp,
-	cmd_help;
+extern const struct command cmd_run, cmd_exec, cmd_session_start, cmd_session_list,
+	cmd_session_stop, cmd_cp, cmd_ls, cmd_cat, cmd_languages, cmd_doctor, cmd_version, cmd_mcp,
+	cmd_help, cmd_holder;

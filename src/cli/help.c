@@ -14,8 +14,10 @@
 
 static const char *const group_titles[GROUP_COUNT] = {
 	[GROUP_CODE] = "Code",
+	[GROUP_SESSION] = "Session",
 	[GROUP_LIMITS] = "Limits",
 	[GROUP_SANDBOX] = "Sandbox",
+	[GROUP_NETWORK] = "Network",
 	[GROUP_SERVER] = "Server",
 	[GROUP_OUTPUT] = "Output",
 };
@@ -64,7 +66,8 @@ static void describe(const struct option_row *o, char *ret, size_t size)
 	value_format(info->unit, info->least, least);
 	value_format(info->unit, info->most, most);
 	value_format(info->unit, info->standard, standard);
-	snprintf(ret, size, "%s (default %s, from %s to %s)", info->summary, standard, least, most);
+	snprintf(ret, size, "%s (default %s, from %s to %s%s)", info->summary, standard, least, most,
+		 value_may_be_none(o->limit) ? ", or none" : "");
 }
 
 static void print_option(FILE *f, const struct option_row *o)
@@ -134,14 +137,34 @@ int help_overview(int fd)
 	      "Usage: llm-sandbox COMMAND [OPTIONS] ...\n",
 	      f);
 	heading(f, color, "Commands");
-	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
-		fprintf(f, "  %-10s %s\n", command->name, command->summary);
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		if (command->hidden)
+			continue;
+		fprintf(f, "  %-14s ", command->name);
+		wrap(f, 17, command->summary);
+	}
 	heading(f, color, "Examples");
 	fputs("  llm-sandbox run -l python -c 'print(6 * 7)'\n"
 	      "  llm-sandbox run --timeout 5s --memory 256M program.rb one two\n"
 	      "  llm-sandbox exec -v .:/sandbox/project -- ls -l project\n\n"
 	      "'llm-sandbox help COMMAND' explains a command and its options.\n",
 	      f);
+	return finish(f);
+}
+
+int help_family(int fd, const char *first)
+{
+	const struct command *command;
+	FILE *f = page(fd);
+
+	if (f == NULL)
+		return STATUS_TROUBLE;
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		if (command_is_in(command, first))
+			fprintf(f, "  llm-sandbox %s %s\n      %s\n", command->name,
+				command->arguments, command->summary);
+	}
+	fprintf(f, "\n'llm-sandbox help %s COMMAND' explains one of them.\n", first);
 	return finish(f);
 }
 
@@ -170,6 +193,8 @@ int help_dump(int fd)
 	if (f == NULL)
 		return STATUS_TROUBLE;
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+		if (command->hidden)
+			continue;
 		fprintf(f, "%s\n", command->name);
 		for (size_t j = 0; (o = option_at(j)) != NULL; j++) {
 			if (!shown(o, command))

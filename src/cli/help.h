@@ -6,6 +6,9 @@
 #include "cli/command.h"
 
 int help_overview(int fd);
+
+/* The commands whose first word this is, "session". */
+int help_family(int fd, const char *first);
 int help_command(int fd, const struct command *command);
 
 /* For programs: "command TAB --name TAB -x TAB ARGUMENT" per option, "command" without any. */

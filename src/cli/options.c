@@ -3,6 +3,7 @@
 
 #include "cli/trouble.h"
 #include "cli/value.h"
+#include "cli/wishes.h"
 
 #include <string.h>
 #include <strings.h>
@@ -22,13 +23,29 @@
 
 static const struct option_row rows[] = {
 	{.name = "language", .letter = 'l', .argument = "LANGUAGE", .kind = OPTION_TEXT,
-	 .offset = SETTING(language), .flag_only = true, .commands = FOR_RUN,
-	 .help = "language of the code; without it, guessed from the file name"},
+	 .offset = SETTING(language), .flag_only = true, .commands = FOR_RUN | FOR_START,
+	 .help = "language of the code; without it, guessed from the file name, or any"},
 	{.name = "code", .letter = 'c', .argument = "CODE", .kind = OPTION_TEXT,
 	 .offset = SETTING(code), .flag_only = true, .commands = FOR_RUN,
 	 .help = "the code itself, instead of a file"},
 
-	LIMIT(SBX_LIMIT_WALL_MS, 't'),
+	{.name = "session", .letter = 'S', .argument = "NAME", .kind = OPTION_TEXT,
+	 .offset = SETTING(session), .flag_only = true, .group = GROUP_SESSION, .commands = FOR_RUNS,
+	 .help = "run in this session instead of a fresh sandbox; see 'session start'"},
+	{.name = "idle-timeout", .argument = "TIME", .kind = OPTION_VALUE, .set = settings_set_idle,
+	 .group = GROUP_SESSION, .commands = FOR_START,
+	 .help = "end the session when it is not used for so long (default 1h), or none"},
+	{.name = "holder-idle", .argument = "TIME", .kind = OPTION_VALUE,
+	 .set = settings_set_holder_idle, .group = GROUP_SESSION, .commands = FOR_START | FOR_HOLDER,
+	 .help = "how long the process that holds sessions stays without any (default 1m)"},
+	{.name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = SETTING(all), .flag_only = true,
+	 .group = GROUP_SESSION, .commands = FOR_STOP, .help = "all sessions"},
+
+	{.kind = OPTION_LIMIT, .group = GROUP_LIMITS, .limit = SBX_LIMIT_WALL_MS, .letter = 't',
+	 .commands = FOR_SANDBOXES, .per_run = true},
+	LIMIT(SBX_LIMIT_EXECUTION_MS, 0),
+	{.kind = OPTION_LIMIT, .group = GROUP_LIMITS, .limit = SBX_LIMIT_SESSION_MS,
+	 .commands = FOR_SANDBOXES},
 	LIMIT(SBX_LIMIT_CPU_MS, 0),
 	LIMIT(SBX_LIMIT_CPU_MILLI, 0),
 	LIMIT(SBX_LIMIT_MEMORY_BYTES, 'm'),
@@ -39,7 +56,7 @@ static const struct option_row rows[] = {
 	LIMIT(SBX_LIMIT_TAIL_BYTES, 0),
 
 	{.name = "env", .letter = 'e', .argument = "NAME[=VALUE]", .kind = OPTION_LIST,
-	 .set = settings_add_env, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .set = settings_add_env, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES, .per_run = true,
 	 .help = "environment variable of the program; NAME alone takes our value"},
 	{.name = "mount", .letter = 'v', .argument = "HOST:INSIDE[:rw]", .kind = OPTION_LIST,
 	 .set = settings_add_mount, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
@@ -80,13 +97,22 @@ static const struct option_row rows[] = {
 
 	{.name = "json", .letter = 'j', .kind = OPTION_FLAG, .offset = SETTING(json),
 	 .group = GROUP_OUTPUT,
-	 .commands = FOR_SANDBOXES | FOR_LANGUAGES | FOR_DOCTOR | FOR_VERSION,
+	 .commands = FOR_SANDBOXES | FOR_LANGUAGES | FOR_DOCTOR | FOR_VERSION | FOR_LIST | FOR_LS,
 	 .help = "print JSON on stdout and nothing else"},
 	{.name = "stream", .letter = 's', .kind = OPTION_FLAG, .offset = SETTING(stream),
-	 .group = GROUP_OUTPUT, .commands = FOR_SANDBOXES,
+	 .group = GROUP_OUTPUT, .commands = FOR_RUNS,
 	 .help = "pass output on as it comes, all of it; with --json as JSON lines"},
+	{.name = "long", .letter = 'l', .kind = OPTION_FLAG, .offset = SETTING(longer),
+	 .flag_only = true, .group = GROUP_OUTPUT, .commands = FOR_LS,
+	 .help = "kind and permissions, size and time of each"},
+	{.name = "recursive", .letter = 'R', .kind = OPTION_FLAG, .offset = SETTING(deep),
+	 .flag_only = true, .group = GROUP_OUTPUT, .commands = FOR_LS,
+	 .help = "what is in folders too"},
+	{.name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .offset = SETTING(deep),
+	 .flag_only = true, .group = GROUP_OUTPUT, .commands = FOR_CP,
+	 .help = "accepted; a folder is always copied with all that is in it"},
 	{.name = "raw", .kind = OPTION_FLAG, .offset = SETTING(raw), .group = GROUP_OUTPUT,
-	 .commands = FOR_SANDBOXES,
+	 .commands = FOR_RUNS | FOR_CAT | FOR_CP,
 	 .help = "let the program's escape sequences reach your terminal"},
 	{.name = "help", .letter = 'h', .kind = OPTION_FLAG, .offset = SETTING(help),
 	 .flag_only = true, .group = GROUP_OUTPUT, .commands = FOR_ALL, .help = "print this help"},
@@ -178,14 +204,16 @@ static int set_limit(const struct option_row *o, struct settings *s, const char 
 		     const char *where, struct sbx_error *err)
 {
 	uint64_t value;
+	int r = value_parse_limit(o->limit, text, &value, err);
 
-	if (value_parse(sbx_limit_describe(o->limit), text, &value, err) < 0 ||
-	    sbx_spec_set_limit(s->spec, o->limit, value, err) < 0)
+	if (r == 0 && value == 0 && o->limit == SBX_LIMIT_WALL_MS) /* unset: as if it was not given */
+		return 0;
+	if (r < 0 || sbx_spec_set_limit(s->spec, o->limit, value, err) < 0)
 		return cli_prefix(err, where);
 	return 0;
 }
 
-int option_set(const struct option_row *o, struct settings *s, const char *value,
+static int set(const struct option_row *o, struct settings *s, const char *value,
 	       const char *where, struct sbx_error *err)
 {
 	void *field = (char *)s + o->offset;
@@ -202,4 +230,12 @@ int option_set(const struct option_row *o, struct settings *s, const char *value
 		break;
 	}
 	return o->set(s, value, where, err);
+}
+
+int option_set(const struct option_row *o, struct settings *s, const char *value,
+	       const char *where, struct sbx_error *err)
+{
+	int r = set(o, s, value, where, err);
+
+	return r < 0 ? r : wishes_note(s, o, value, where, err);
 }

@@ -16,7 +16,16 @@ enum option_kind {
 	OPTION_LIST,  /* the same; may be given many times */
 };
 
-enum option_group { GROUP_CODE, GROUP_LIMITS, GROUP_SANDBOX, GROUP_SERVER, GROUP_OUTPUT, GROUP_COUNT };
+enum option_group {
+	GROUP_CODE,
+	GROUP_SESSION,
+	GROUP_LIMITS,
+	GROUP_SANDBOX,
+	GROUP_NETWORK,
+	GROUP_SERVER,
+	GROUP_OUTPUT,
+	GROUP_COUNT
+};
 
 /* One bit per command. */
 enum {
@@ -27,8 +36,16 @@ enum {
 	FOR_VERSION = 16,
 	FOR_HELP = 32,
 	FOR_MCP = 64,
-	FOR_SANDBOXES = FOR_RUN | FOR_EXEC,
-	FOR_ALL = 127,
+	FOR_START = 128,
+	FOR_LIST = 256,
+	FOR_STOP = 512,
+	FOR_CP = 1024,
+	FOR_LS = 2048,
+	FOR_CAT = 4096,
+	FOR_HOLDER = 8192,
+	FOR_RUNS = FOR_RUN | FOR_EXEC,
+	FOR_SANDBOXES = FOR_RUNS | FOR_START,
+	FOR_ALL = 16383,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,
@@ -41,6 +58,7 @@ struct option_row {
 	char letter;	      /* of the short form, or 0 */
 	bool flag_only;	      /* not in configuration files and the environment */
 	bool hidden;	      /* not in help */
+	bool per_run;	      /* of a sandbox, but each run in a session may have its own */
 	enum sbx_limit limit; /* OPTION_LIMIT */
 	size_t offset;	      /* in struct settings: OPTION_FLAG, OPTION_TEXT */
 	option_set_fn *set;   /* OPTION_VALUE, OPTION_LIST */

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-void output_init(struct output *o, const struct settings *s, struct sbx_cancel *cancel)
+void output_init(struct output *o, const struct settings *s)
 {
 	static const char *const names[2] = {"stdout", "stderr"};
 
-	*o = (struct output){.json = s->json, .cancel = cancel};
+	*o = (struct output){.json = s->json};
 	for (int i = 0; i < 2; i++) {
 		o->streams[i].output = o;
 		o->streams[i].name = names[i];
@@ -29,8 +29,8 @@ static void put(struct output *o, int fd, const void *data, size_t len)
 
 	if (r < 0) {
 		o->failed = -r;
-		if (o->cancel != NULL)
-			sbx_cancel_kill(o->cancel);
+		if (o->reach != NULL)
+			o->reach->kill(o->reach->userdata);
 	}
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cli/settings.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 
 #include <llmsandbox/session.h>
@@ -23,10 +24,10 @@ struct output {
 	} streams[2];
 	bool json;
 	int failed; /* errno of a write, or 0 */
-	struct sbx_cancel *cancel;
+	const struct reach *reach; /* of the run, or NULL */
 };
 
-void output_init(struct output *o, const struct settings *s, struct sbx_cancel *cancel);
+void output_init(struct output *o, const struct settings *s);
 
 /* Callbacks of struct sbx_io; userdata is the struct output. */
 sbx_output_fn output_stdout, output_stderr;

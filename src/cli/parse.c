@@ -23,7 +23,8 @@ static void make_grammar(const struct command *command, struct grammar *ret)
 	size_t n = 0, len = 0;
 
 	/* '+': stop at the first word that is no option. ':': tell a missing value from others. */
-	ret->shorts[len++] = '+';
+	if (!command->mixes)
+		ret->shorts[len++] = '+';
 	ret->shorts[len++] = ':';
 	for (size_t i = 0; (o = option_at(i)) != NULL && n < OPTIONS_MAX; i++) {
 		bool takes = option_argument(o) != NULL;
@@ -105,6 +106,14 @@ static bool is_abbreviated(const struct option_row *o, const char *word)
 		(word[2 + len] != '\0' && word[2 + len] != '='));
 }
 
+/* The word that getopt has just taken an option from: what is behind it is a value of its own. */
+static const char *last_word(char **argv)
+{
+	bool has_value = optarg != NULL && optarg == argv[optind - 1] && optind >= 2;
+
+	return argv[optind - (has_value ? 2 : 1)];
+}
+
 int parse_line(const struct command *command, int argc, char **argv, struct invocation *ret,
 	       struct sbx_error *err)
 {
@@ -125,7 +134,7 @@ int parse_line(const struct command *command, int argc, char **argv, struct invo
 	opterr = 0;
 	optind = 1;
 	while ((c = getopt_long(argc, argv, grammar.shorts, grammar.longs, NULL)) != -1) {
-		const char *word = argv[before];
+		const char *word = last_word(argv);
 		const struct option_row *o = NULL;
 
 		if (c != '?' && c != ':')
@@ -138,7 +147,7 @@ int parse_line(const struct command *command, int argc, char **argv, struct invo
 		given[inv.given_count++] = (struct given){o, optarg};
 		before = optind;
 	}
-	inv.separated = optind > before;
+	inv.separated = !command->mixes && optind > before;
 	inv.rest = argv + optind;
 	*ret = inv;
 	return 0;

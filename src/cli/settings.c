@@ -2,9 +2,11 @@
 #include "cli/settings.h"
 
 #include "cli/trouble.h"
+#include "cli/value.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define WORKERS_MAX 256
 
@@ -37,6 +39,8 @@ void settings_done(struct settings *s)
 	free(s->code);
 	free(s->config);
 	free(s->workdir);
+	free(s->session);
+	json_decref(s->wishes);
 	free(s->http);
 	free(s->path);
 	free(s->token_file);
@@ -55,22 +59,31 @@ int settings_set_backend(struct settings *s, const char *value, const char *wher
 
 /* ---- environment ---- */
 
+int settings_assignment(const char *value, const char *where, char **ret, struct sbx_error *err)
+{
+	const char *ours = getenv(value);
+
+	*ret = NULL;
+	if (strchr(value, '=') != NULL) {
+		*ret = strdup(value);
+	} else if (ours == NULL) {
+		return cli_fail(err, SBX_E_INVALID,
+				"%s: '%.64s' is not set here; write NAME=value to give it a value",
+				where, value);
+	} else if (asprintf(ret, "%s=%s", value, ours) < 0) {
+		*ret = NULL;
+	}
+	return *ret ? 0 : cli_fail(err, SBX_E_SYSTEM, "out of memory");
+}
+
 int settings_add_env(struct settings *s, const char *value, const char *where,
 		     struct sbx_error *err)
 {
 	auto_free char *assignment = NULL;
-	const char *ours = getenv(value);
+	int r = settings_assignment(value, where, &assignment, err);
 
-	if (strchr(value, '=') != NULL)
-		return sbx_spec_add_env(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
-	if (ours == NULL)
-		return cli_fail(err, SBX_E_INVALID,
-				"%s: '%.64s' is not set here; write NAME=value to give it a value",
-				where, value);
-	if (asprintf(&assignment, "%s=%s", value, ours) < 0) {
-		assignment = NULL;
-		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
-	}
+	if (r < 0)
+		return r;
 	return sbx_spec_add_env(s->spec, assignment, err) < 0 ? cli_prefix(err, where) : 0;
 }
 
@@ -167,6 +180,34 @@ int settings_set_user(struct settings *s, const char *value, const char *where,
 				"%s: '%.64s' is no user; write UID or UID:GID, numbers from 0 to 65534",
 				where, value);
 	return sbx_spec_set_user(s->spec, uid, gid, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
+/* ---- sessions ---- */
+
+#define DAY_MS (24ull * 3600 * 1000)
+
+static const struct sbx_limit_info idle = {
+	.unit = SBX_UNIT_MS, .least = 1, .most = 30 * DAY_MS, .standard = 3600 * 1000};
+
+static int set_idle(uint64_t *ret, const char *value, const char *where, struct sbx_error *err)
+{
+	if (strcasecmp(value, "none") == 0)
+		*ret = SBX_TIMEOUT_NONE;
+	else if (value_parse(&idle, value, ret, err) < 0)
+		return cli_prefix(err, where);
+	return 0;
+}
+
+int settings_set_idle(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err)
+{
+	return set_idle(&s->idle_ms, value, where, err);
+}
+
+int settings_set_holder_idle(struct settings *s, const char *value, const char *where,
+			     struct sbx_error *err)
+{
+	return set_idle(&s->holder_idle_ms, value, where, err);
 }
 
 /* ---- the MCP server ---- */

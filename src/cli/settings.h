@@ -8,6 +8,11 @@
 
 #include <llmsandbox/spec.h>
 
+#include <jansson.h>
+
+#define SETTINGS_IDLE_MS	3600000 /* of a session */
+#define SETTINGS_HOLDER_IDLE_MS 60000
+
 struct mount_wish {
 	char *host, *inside;
 	bool writable;
@@ -16,8 +21,10 @@ struct mount_wish {
 
 struct settings {
 	struct sbx_spec *spec; /* NULL for commands without a sandbox */
-	bool json, stream, dry_run, raw, help, options, version;
-	char *language, *code, *config, *workdir;
+	bool json, stream, dry_run, raw, help, options, version, all, longer, deep;
+	char *language, *code, *config, *workdir, *session;
+	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
+	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
 	struct mount_wish *mounts;
 	size_t mount_count;
 	/* of the MCP server: */
@@ -31,6 +38,9 @@ int settings_init(struct settings *s, struct sbx_error *err);
 /* "NAME=value", or "NAME" to take it from our own environment. */
 int settings_add_env(struct settings *s, const char *value, const char *where,
 		     struct sbx_error *err);
+
+/* The same as "NAME=value", which the caller frees. */
+int settings_assignment(const char *value, const char *where, char **ret, struct sbx_error *err);
 
 /* "host:inside", ":ro" or ":rw" behind it; replaces an earlier one at the same place. */
 int settings_add_mount(struct settings *s, const char *value, const char *where,
@@ -52,6 +62,12 @@ int settings_add_host(struct settings *s, const char *value, const char *where,
 /* A number from 1 to 256. */
 int settings_set_workers(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err);
+
+/* How long a session, and the holder without any, may be idle. */
+int settings_set_idle(struct settings *s, const char *value, const char *where,
+		      struct sbx_error *err);
+int settings_set_holder_idle(struct settings *s, const char *value, const char *where,
+			     struct sbx_error *err);
 
 /* Mounts, and then the work folder, which may be in one of them. */
 int settings_finish(struct settings *s, struct sbx_error *err);

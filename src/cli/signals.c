@@ -6,20 +6,37 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static struct sbx_cancel *volatile target;
+static const struct reach *volatile target;
 static volatile sig_atomic_t interrupts, killed_by;
 static const char *volatile late_line;
 
+static void interrupt_cancel(void *userdata)
+{
+	sbx_cancel_interrupt(userdata);
+}
+
+static void kill_cancel(void *userdata)
+{
+	sbx_cancel_kill(userdata);
+}
+
+struct reach reach_cancel(struct sbx_cancel *cancel)
+{
+	return (struct reach){interrupt_cancel, kill_cancel, cancel};
+}
+
 static void handle(int number)
 {
-	if (target == NULL)
+	const struct reach *reach = target;
+
+	if (reach == NULL)
 		return;
 	if (number == SIGINT && ++interrupts == 1) {
-		sbx_cancel_interrupt(target);
+		reach->interrupt(reach->userdata);
 		return;
 	}
 	killed_by = number;
-	sbx_cancel_kill(target);
+	reach->kill(reach->userdata);
 }
 
 /* One that we were started to ignore, as nohup(1) does with SIGHUP, stays ignored. */
@@ -31,9 +48,9 @@ static void catch_signal(int number)
 		sigaction(number, &action, NULL);
 }
 
-void signals_connect(struct sbx_cancel *cancel)
+void signals_connect(const struct reach *reach)
 {
-	target = cancel;
+	target = reach;
 	catch_signal(SIGINT);
 	catch_signal(SIGTERM);
 	catch_signal(SIGHUP);

@@ -8,9 +8,19 @@
 
 #include <llmsandbox/session.h>
 
-void signals_connect(struct sbx_cancel *cancel);
+/* How to reach a run; both are called in signal handlers and so async-signal-safe. */
+struct reach {
+	void (*interrupt)(void *userdata);
+	void (*kill)(void *userdata);
+	void *userdata;
+};
 
-/* Before the cancel handle goes away. The signal that killed the run, or 0. */
+/* A run of this process. */
+struct reach reach_cancel(struct sbx_cancel *cancel);
+
+void signals_connect(const struct reach *reach);
+
+/* Before what it reaches goes away. The signal that killed the run, or 0. */
 int signals_disconnect(void);
 
 /* On a terminal, say this line on stderr unless signals_be_quiet() comes before long. */

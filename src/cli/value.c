@@ -106,6 +106,28 @@ int value_parse(const struct sbx_limit_info *info, const char *text, uint64_t *r
 	return 0;
 }
 
+bool value_may_be_none(enum sbx_limit limit)
+{
+	return limit == SBX_LIMIT_WALL_MS || limit == SBX_LIMIT_EXECUTION_MS;
+}
+
+int value_parse_limit(enum sbx_limit limit, const char *text, uint64_t *ret,
+		      struct sbx_error *err)
+{
+	const struct sbx_limit_info *info = sbx_limit_describe(limit);
+	double value;
+
+	if (value_may_be_none(limit) && strcasecmp(text, "none") == 0) {
+		*ret = SBX_TIMEOUT_NONE;
+		return 0;
+	}
+	if (value_may_be_none(limit) && parse(info, text, &value) && value == 0) {
+		*ret = 0;
+		return 0;
+	}
+	return value_parse(info, text, ret, err);
+}
+
 /* The largest suffix of the list that divides value. */
 static void format_divided(const struct suffix *list, uint64_t value, char ret[VALUE_TEXT_MAX])
 {

@@ -19,3 +19,13 @@ void value_format(enum sbx_unit unit, uint64_t value, char ret[VALUE_TEXT_MAX]);
 
 /* What the argument of such an option is called in help: "SIZE". */
 const char *value_argument(enum sbx_unit unit);
+
+/*
+ * The same for a limit of the library. "none" is SBX_TIMEOUT_NONE for the time of a run, and 0
+ * is 0, unset.
+ */
+int value_parse_limit(enum sbx_limit limit, const char *text, uint64_t *ret,
+		      struct sbx_error *err);
+
+/* Whether the limit is the time of a run, for which there may be none. */
+bool value_may_be_none(enum sbx_limit limit);

@@ -110,16 +110,48 @@ static int set_proxy(struct env *env, const struct sbx_env_sources *from, struct
 	return r < 0 ? r : set_pair(env, "MAVEN_OPTS", maven, err);
 }
 
-static int set_language(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+static int set_template(struct env *env, const char *const *template,
+			const struct sbx_lang_values *values, struct sbx_error *err)
 {
 	auto_strv char **list = NULL;
 
-	if (from->lang == NULL || from->lang->env == NULL)
+	if (template == NULL)
 		return 0;
-	list = sbx_lang_expand(from->lang->env, from->values, NULL);
+	list = sbx_lang_expand(template, values, NULL);
 	if (list == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
 	return set_list(env, (const char *const *)list, err);
+}
+
+/* A command of no language may be a program of any: it finds what the session uses of each. */
+static int set_all_libraries(struct env *env, const struct sbx_env_sources *from,
+			     struct sbx_error *err)
+{
+	const struct sbx_lang *lang;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (lang = sbx_lang_at(i)) != NULL; i++) {
+		struct sbx_lang_values values = {
+			.dir = from->session->setup.workdir,
+			.set = sbx_libraries_folder(from->session, lang),
+		};
+
+		if (values.set != NULL)
+			r = set_template(env, lang->install->use_env, &values, err);
+	}
+	return r;
+}
+
+static int set_language(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
+{
+	int r;
+
+	if (from->lang == NULL)
+		return set_all_libraries(env, from, err);
+	r = set_template(env, from->lang->env, from->values, err);
+	if (r == 0 && from->values->set != NULL)
+		r = set_template(env, from->lang->install->use_env, from->values, err);
+	return r;
 }
 
 int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_error *err)

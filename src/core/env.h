@@ -7,7 +7,7 @@
 #include "lang/lang.h"
 
 struct sbx_env_sources {
-	const struct sbx_session *session;
+	struct sbx_session *session;
 	const struct sbx_lang *lang; /* or NULL */
 	const struct sbx_lang_values *values;
 	const char *const *extra; /* of this run, or NULL */

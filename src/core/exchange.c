@@ -53,6 +53,14 @@ static int turn(struct sbx_exchange *x, struct sbx_wait *wait, struct sbx_error 
 	return r;
 }
 
+static int await(struct sbx_exchange *x, struct sbx_error *err)
+{
+	int r = sbx_link_await(x->link, x->io->cancel, err);
+
+	x->lost = x->link->lost;
+	return r;
+}
+
 /* ---- files ---- */
 
 /* Queue as much of the file as there is credit for, and its end. */
@@ -119,22 +127,20 @@ static int put_failure(struct sbx_exchange *x, struct sbx_error *err)
 /* All of the file under way is sent, though perhaps not yet acknowledged. */
 static int finish_sending(struct sbx_exchange *x, struct sbx_error *err)
 {
-	struct sbx_wait wait = {0};
 	int r = 0;
 
 	while (r == 0 && !x->lost && x->put.under_way && x->put.at < x->put.len)
-		r = turn(x, &wait, err);
+		r = await(x, err);
 	return r;
 }
 
 /* One file at a time: the one before must be acknowledged. */
 static int await_acknowledgement(struct sbx_exchange *x, struct sbx_error *err)
 {
-	struct sbx_wait wait = {0};
 	int r = 0;
 
 	while (r == 0 && !x->lost && x->put.under_way)
-		r = turn(x, &wait, err);
+		r = await(x, err);
 	return r;
 }
 
@@ -239,10 +245,21 @@ static int run_program(struct sbx_exchange *x, uint64_t deadline_ns, struct sbx_
 	return r;
 }
 
+/* When we stop waiting for the agent to end it: by its own time, or by the session's. */
+static uint64_t find_deadline_ns(const struct sbx_exchange *x, const struct wire_exec *exec)
+{
+	uint64_t own_ns = exec->wall_ms ? sbx_deadline_ns(exec->wall_ms + GRACE_MS) : 0;
+	uint64_t ends_ns = x->session->ends_ns ? x->session->ends_ns + GRACE_MS * SBX_NS_PER_MS : 0;
+
+	if (own_ns == 0 || (ends_ns != 0 && ends_ns < own_ns))
+		return ends_ns;
+	return own_ns;
+}
+
 int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
 		      struct sbx_error *err)
 {
-	uint64_t deadline_ns = exec->wall_ms ? sbx_deadline_ns(exec->wall_ms + GRACE_MS) : 0;
+	uint64_t deadline_ns = find_deadline_ns(x, exec);
 	int r = sbx_program_start(&x->program, exec, err);
 
 	if (r == 0)

@@ -135,15 +135,11 @@ static void look_up(struct fetch *f)
 
 static int drive(struct fetch *f, struct sbx_error *err)
 {
-	struct sbx_wait wait = {
-		.deadline_ns = f->link->session->ends_ns,
-		.cancel = f->q->cancel,
-	};
 	int r = sbx_link_queue(f->link, f->q->type, f->ch.id, f->q->payload->data,
 			       f->q->payload->len, err);
 
 	while (r == 0 && !f->answered && !f->stopped) {
-		r = sbx_link_turn(f->link, &wait, err);
+		r = sbx_link_await(f->link, f->q->cancel, err);
 		if (r == 0 && f->link->lost && !f->answered)
 			return sbx_fail(err, SBX_E_UNAVAILABLE,
 					"the sandbox of this session is gone; open a new session");

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define SILENCE_MS	60000 /* of an agent that owes an answer */
 #define RELAY_QUEUE_MAX (1u << 20) /* beyond it the relay waits until the stream has taken some */
 
 int sbx_link_init(struct sbx_link *link, struct sbx_session *session, struct sbx_error *err)
@@ -120,6 +121,7 @@ static int take_frames(struct sbx_link *link, struct sbx_error *err)
 {
 	int r = sbx_conn_fill(&link->conn, err);
 
+	link->heard_ns = sbx_now_ns();
 	return r < 0 ? r : act_on_frames(link, err);
 }
 
@@ -202,4 +204,28 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 	if (r < 0)
 		link->failed = true;
 	return r;
+}
+
+int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_session *s = link->session;
+	uint64_t silent_ns = link->heard_ns + SILENCE_MS * SBX_NS_PER_MS;
+	struct sbx_wait wait = {.cancel = cancel, .deadline_ns = silent_ns};
+	int r;
+
+	if (s->ends_ns != 0 && s->ends_ns < silent_ns)
+		wait.deadline_ns = s->ends_ns;
+	r = sbx_link_turn(link, &wait, err);
+	if (r < 0 || link->lost || sbx_now_ns() < wait.deadline_ns)
+		return r;
+	if (link->heard_ns + SILENCE_MS * SBX_NS_PER_MS > silent_ns && wait.deadline_ns == silent_ns)
+		return 0; /* it spoke just now */
+	link->failed = true;
+	sbx_place_kill(s->place);
+	r = sbx_session_check(s, err);
+	return r < 0 ? r
+		     : sbx_fail(err, SBX_E_TIMEOUT,
+				"the sandbox has not answered for %d seconds and was killed; open a new "
+				"session",
+				SILENCE_MS / 1000);
 }

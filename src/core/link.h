@@ -60,6 +60,7 @@ struct sbx_link {
 	struct sbx_relay *relay; /* or NULL: no network */
 	atomic_bool lost; /* the stream ended */
 	bool failed;	  /* a turn failed: the stream is out of step */
+	uint64_t heard_ns; /* when the agent said something last, or an operation began */
 };
 
 /* What a turn waits for besides frames. */
@@ -92,6 +93,13 @@ size_t sbx_link_queued(const struct sbx_link *link);
  * for the greeting.
  */
 int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error *err);
+
+/*
+ * A turn of somebody to whom the agent owes an answer. When the session's life is over, or the
+ * agent has said nothing for a minute, the sandbox is killed and that is the error:
+ * SBX_E_TIMEOUT.
+ */
+int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
 
 /* The agent's ERROR as ours: fills err and returns -code. */
 int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err);

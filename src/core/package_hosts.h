@@ -2,7 +2,10 @@
 /*
  * The hosts that the package managers of this machine are set up to use, asked from them: their
  * configuration files and the usual environment variables decide, and what they are without any
- * of these is what they say themselves. Asked once per process and language.
+ * of these is what they say themselves. A manager is asked in a sandbox that reaches nothing;
+ * its answer is kept in the cache folder for an hour, or until its configuration changes.
+ *
+ * What the configuration names may be on a private address; what a manager brings may not.
  */
 #pragma once
 
@@ -14,3 +17,12 @@
 /* Allow them in a network; lang NULL: those of every language that is installed. */
 int sbx_package_hosts_allow(const struct sbx_lang *lang, struct sbx_network *network,
 			    struct sbx_error *err);
+
+/* The same for one language, asked anew. */
+int sbx_package_hosts_ask(const struct sbx_lang *lang, struct sbx_network *network,
+			  struct sbx_error *err);
+
+/* Show what of the host the package manager must see, in a spec for its sandbox. */
+struct sbx_spec;
+int sbx_package_hosts_show(const struct sbx_lang_install *install, struct sbx_spec *spec,
+			   struct sbx_error *err);

@@ -195,11 +195,10 @@ static int send_exec(struct sbx_process *p, const struct sbx_command *command,
 /* Until the agent has started it, or refused. */
 static int await_start(struct sbx_process *p, struct sbx_error *err)
 {
-	struct sbx_wait wait = {0};
 	int r = 0;
 
 	while (r == 0 && !p->started && !p->session->link.lost)
-		r = sbx_link_turn(&p->session->link, &wait, err);
+		r = sbx_link_await(&p->session->link, NULL, err);
 	if (r == 0 && p->session->link.lost)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");

@@ -35,6 +35,7 @@ struct operation {
 	struct sbx_lang_source source;
 	struct sbx_lang_values values;
 	char *src, *build;
+	const char *set; /* of libraries that it uses, or NULL */
 };
 
 /* ---- begin and end ---- */
@@ -284,6 +285,7 @@ static void set_values(struct operation *op)
 		.dir = op->s->setup.workdir,
 		.build = op->build,
 		.main = op->source.main,
+		.set = op->set,
 		.memory_mb = (unsigned long)(limits[SBX_LIMIT_MEMORY_BYTES] >> 20),
 		.cpus = cpus > 0 ? (unsigned long)cpus : 1,
 		.proxy_port = op->s->network.proxy_port,
@@ -334,6 +336,8 @@ static int install(struct operation *op, const struct sbx_run *run, struct sbx_e
 		r = make_build_folder(op, err);
 	if (r == 0)
 		r = sbx_exchange_put(&op->x, op->src, run->code, run->code_len, err);
+	if (r == 0 && !op->x.lost && op->set != NULL && op->lang->install->use_before != NULL)
+		r = run_template(op, op->lang->install->use_before, NULL, false, err);
 	if (r == 0 && compiled && has_cache(op)) {
 		const char *const *const *use = op->lang->cache->use;
 
@@ -348,7 +352,8 @@ static int install(struct operation *op, const struct sbx_run *run, struct sbx_e
 static int compile(struct operation *op, struct sbx_error *err)
 {
 	uint64_t start = phase_clock_ns(op);
-	int r = run_template(op, op->lang->compile, NULL, false, err);
+	const char *const *with_set = op->set ? op->lang->install->use_compile : NULL;
+	int r = run_template(op, with_set ? with_set : op->lang->compile, NULL, false, err);
 
 	op->result->timings.compile = phase_clock_ns(op) - start;
 	if (!succeeded(op))
@@ -359,7 +364,8 @@ static int compile(struct operation *op, struct sbx_error *err)
 static int run_program(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
 	uint64_t start = phase_clock_ns(op);
-	int r = run_template(op, op->lang->run, run->args, true, err);
+	const char *const *with_set = op->set ? op->lang->install->use_run : NULL;
+	int r = run_template(op, with_set ? with_set : op->lang->run, run->args, true, err);
 
 	set_run_time(op, start);
 	return r;
@@ -390,6 +396,15 @@ static int run_steps(struct operation *op, const struct sbx_run *run, struct sbx
 	return explain_missing_tool(op, r, err);
 }
 
+/* Before the session's turn: an installation takes its time, and nothing of this session's. */
+static int use_libraries(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+{
+	struct sbx_install how = {.cancel = run->io.cancel};
+	int r = sbx_libraries_use(op->s, op->lang, run->libraries, &how, &op->set, err);
+
+	return r < 0 ? sbx_wrap(err, "cannot install the libraries") : 0;
+}
+
 int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
 		    struct sbx_result **ret, struct sbx_error *err)
 {
@@ -405,6 +420,8 @@ int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
 				"go, ruby and r",
 				run->language ? run->language : "");
 	r = check_code(run, err);
+	if (r == 0)
+		r = use_libraries(&op, run, err);
 	if (r < 0)
 		return r;
 	r = begin(&op, err);

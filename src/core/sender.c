@@ -56,13 +56,12 @@ static int refused(const struct sbx_sender *s, struct sbx_error *err)
 /* Wait for something to happen. */
 static int turn(struct sbx_sender *s, struct sbx_error *err)
 {
-	struct sbx_wait wait = {.deadline_ns = s->session->ends_ns, .cancel = s->cancel};
 	int r = sbx_copy_cancelled(s->cancel, err);
 
 	if (r == 0)
 		r = sbx_session_check(s->session, err);
 	if (r == 0)
-		r = sbx_link_turn(&s->session->link, &wait, err);
+		r = sbx_link_await(&s->session->link, s->cancel, err);
 	if (r == 0 && s->session->link.lost)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");

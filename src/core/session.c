@@ -179,6 +179,7 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	int r;
 
 	s->caches = add_cache_mounts(&copy);
+	sbx_libraries_show(&s->libraries, &copy);
 	r = sbx_place_open(&copy, &s->place, err);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;
@@ -214,6 +215,7 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	s->spec = spec;
 	s->opened_ns = sbx_now_ns();
 	s->link.wake_fd = -1;
+	sbx_libraries_init(&s->libraries);
 	r = start(s, err);
 	if (r < 0) {
 		sbx_session_close(s);
@@ -234,6 +236,7 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_network_close(s);
 	wire_setup_done(&s->setup);
 	sbx_turn_done(&s->turn);
+	sbx_libraries_done(&s->libraries);
 	free(s);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "core/libraries.h"
 #include "core/link.h"
 #include "core/network.h"
 
@@ -37,6 +38,7 @@ struct sbx_session {
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
+	struct sbx_libraries libraries;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 

@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/strv.h"
+#include "core/cache.h"
 
 #include <llmsandbox/language.h>
 #include <llmsandbox/session.h>
@@ -22,7 +23,7 @@
 /* ---- tools ---- */
 
 /* Where a program is on SBX_LANG_PATH, and its file; false when it is nowhere. */
-static bool find_tool(const char *name, char ret_path[PATH_MAX], struct stat *ret_file)
+bool sbx_toolchain_find(const char *name, char ret_path[PATH_MAX], struct stat *ret_file)
 {
 	const char *folder = SBX_LANG_PATH;
 
@@ -44,71 +45,13 @@ int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err)
 	struct stat st;
 
 	for (size_t i = 0; lang->tools[i] != NULL; i++) {
-		if (!find_tool(lang->tools[i], path, &st))
+		if (!sbx_toolchain_find(lang->tools[i], path, &st))
 			return sbx_fail(err, SBX_E_NOT_FOUND,
 					"%s needs '%s', which is not installed; install it with: "
 					"apt-get install %s",
 					lang->info.id, lang->tools[i], lang->info.package);
 	}
 	return 0;
-}
-
-/* ---- the cache folder ---- */
-
-/* Its path, whether it exists or not; false when this user has no place for one. */
-static bool cache_folder(char ret[PATH_MAX])
-{
-	const char *xdg = secure_getenv("XDG_CACHE_HOME");
-	const char *home = secure_getenv("HOME");
-	int n = 0;
-
-	if (xdg != NULL && xdg[0] == '/')
-		n = snprintf(ret, PATH_MAX, "%s/llm-sandbox", xdg);
-	else if (geteuid() == 0)
-		n = snprintf(ret, PATH_MAX, "/var/cache/llm-sandbox");
-	else if (home != NULL && home[0] == '/')
-		n = snprintf(ret, PATH_MAX, "%s/.cache/llm-sandbox", home);
-	return n > 0 && n < PATH_MAX;
-}
-
-/* What others can write to is nothing we may believe, and nothing to put files in. */
-static bool is_ours(const struct stat *st)
-{
-	return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && (st->st_mode & 0022) == 0;
-}
-
-/* A descriptor of a folder in the cache folder ("." for itself), or -1. */
-static int open_cache(const char *name, bool make)
-{
-	char path[PATH_MAX];
-	auto_close int fd = -1;
-	struct stat st;
-
-	if (!cache_folder(path))
-		return -1;
-	for (char *slash = strchr(path + 1, '/'); make; slash = strchr(slash + 1, '/')) {
-		if (slash != NULL)
-			*slash = '\0';
-		mkdir(path, 0755);
-		if (slash == NULL)
-			break;
-		*slash = '/';
-	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || !is_ours(&st))
-		return -1;
-	if (strcmp(name, ".") != 0) {
-		int inner;
-
-		if (make)
-			mkdirat(fd, name, 0755);
-		inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		close(fd);
-		fd = inner;
-		if (fd < 0 || fstat(fd, &st) < 0 || !is_ours(&st))
-			return -1;
-	}
-	return take_fd(fd);
 }
 
 /* ---- versions on disk ---- */
@@ -120,7 +63,7 @@ static bool describe_tool(const struct sbx_lang *lang, char *ret, size_t size)
 	struct stat st;
 	int n;
 
-	if (!find_tool(lang->version[0], path, &st))
+	if (!sbx_toolchain_find(lang->version[0], path, &st))
 		return false;
 	n = snprintf(ret, size, "%s %lld %lld.%09ld %llu\n", path, (long long)st.st_size,
 		     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
@@ -138,7 +81,7 @@ static bool recall_version(const struct sbx_lang *lang, char ret[VERSION_MAX])
 {
 	struct sbx_error ignored;
 	auto_free char *text = NULL;
-	auto_close int fd = open_cache(".", false);
+	auto_close int fd = sbx_cache_open(".", false);
 	char tool[PATH_MAX + 128], name[64];
 	size_t text_len, tool_len, len;
 
@@ -162,7 +105,7 @@ static bool recall_version(const struct sbx_lang *lang, char ret[VERSION_MAX])
 /* Best effort: what is not kept is asked again. */
 static void keep_version(const struct sbx_lang *lang, const char *version)
 {
-	auto_close int folder_fd = open_cache(".", true);
+	auto_close int folder_fd = sbx_cache_open(".", true);
 	auto_close int fd = -1;
 	char text[PATH_MAX + 128 + VERSION_MAX], name[64], temporary[96];
 	size_t len;
@@ -291,7 +234,7 @@ static bool cache_exists(int folder_fd, const char *name)
 {
 	struct stat st;
 
-	return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_ours(&st);
+	return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && sbx_cache_is_ours(&st);
 }
 
 int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret)
@@ -301,9 +244,9 @@ int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret)
 	char *path;
 
 	*ret = NULL;
-	if (lang->cache == NULL || !recall_version(lang, version) || !cache_folder(folder))
+	if (lang->cache == NULL || !recall_version(lang, version) || !sbx_cache_path(folder))
 		return 0;
-	fd = open_cache("toolchains", false);
+	fd = sbx_cache_open("toolchains", false);
 	name_cache(lang, version, name, sizeof(name));
 	if (fd < 0 || !cache_exists(fd, name))
 		return 0;
@@ -431,12 +374,12 @@ static int lock_caches(int folder_fd, int *ret, struct sbx_error *err)
 
 static int make_cache(const struct sbx_lang *lang, const char *name, struct sbx_error *err)
 {
-	auto_close int folder_fd = open_cache("toolchains", true);
+	auto_close int folder_fd = sbx_cache_open("toolchains", true);
 	auto_close int lock_fd = -1;
 	char folder[PATH_MAX], staging[PATH_MAX + 128], final[PATH_MAX + 128];
 	int r;
 
-	if (folder_fd < 0 || !cache_folder(folder))
+	if (folder_fd < 0 || !sbx_cache_path(folder))
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"there is no cache folder that this user can write and others cannot");
 	if (cache_exists(folder_fd, name))

@@ -17,12 +17,18 @@
 #include "base/error.h"
 #include "lang/lang.h"
 
+#include <limits.h>
+#include <sys/stat.h>
+
 /*
  * The finished warm cache of a language for the tool chain that is installed now: *ret is its
  * absolute path (the caller frees it), or NULL when there is none. Starts nothing and takes
  * microseconds. Fails without memory only.
  */
 int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret);
+
+/* Look a program up in SBX_LANG_PATH. */
+bool sbx_toolchain_find(const char *name, char ret_path[PATH_MAX], struct stat *ret_file);
 
 /* 0 when every tool of the language is installed; SBX_E_NOT_FOUND names the package else. */
 int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err);

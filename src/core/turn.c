@@ -109,6 +109,7 @@ int sbx_session_begin_for(struct sbx_session *s, struct sbx_cancel *cancel, stru
 	if (!take(s, cancel))
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"cancelled while another operation of the session ran");
+	s->link.heard_ns = sbx_now_ns();
 	r = sbx_session_check(s, err);
 	if (r < 0)
 		give_back(&s->turn);

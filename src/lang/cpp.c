@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 /*
  * -O2 because it costs nothing that can be measured: headers are what takes the time (iostream
  * 0.27 s, bits/stdc++.h 1.4 s, at -O0, -O1 and -O2 alike), and -Wall sees more with it.
@@ -23,4 +25,5 @@ const struct sbx_lang sbx_lang_cpp = {
 	.compile = SBX_ARGV("g++", "-std=c++17", "-O2", "-Wall", "-pthread", "-o", "{build}/main",
 			    "{src}"),
 	.run = SBX_ARGV("stdbuf", "-oL", "{build}/main"),
+	.install = &sbx_install_cpp,
 };

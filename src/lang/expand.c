@@ -9,6 +9,7 @@
 /* One string of a command line; the kernel takes at most 128 KiB (MAX_ARG_STRLEN). */
 #define ARGUMENT_MAX (128u << 10)
 
+
 struct placeholder {
 	const char *name; /* with its braces */
 	const char *text; /* NULL: it is a number */
@@ -54,6 +55,42 @@ static size_t length(const char *const *list)
 	return sbx_strv_len((char *const *)list);
 }
 
+/* The list that stands for this word of a template, or NULL. */
+static const char *const *find_list(const char *word, const struct sbx_lang_values *values)
+{
+	static const char *const nothing[] = {NULL};
+	const char *const *list = NULL;
+
+	if (strcmp(word, "{requirements}") == 0)
+		list = values->requirements ? values->requirements : nothing;
+	else if (strcmp(word, "{words}") == 0)
+		list = values->words ? values->words : nothing;
+	return list;
+}
+
+/* How many words the template becomes. */
+static size_t count_words(const char *const *argv_template, const struct sbx_lang_values *values)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; argv_template[i] != NULL; i++) {
+		const char *const *list = find_list(argv_template[i], values);
+
+		count += list != NULL ? length(list) : 1;
+	}
+	return count;
+}
+
+static bool append(char **argv, size_t *count, const char *const *list)
+{
+	for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+		argv[*count] = strdup(list[i]);
+		if (argv[(*count)++] == NULL)
+			return false;
+	}
+	return true;
+}
+
 char **sbx_lang_expand(const char *const *argv_template, const struct sbx_lang_values *values,
 		       const char *const *extra)
 {
@@ -62,23 +99,30 @@ char **sbx_lang_expand(const char *const *argv_template, const struct sbx_lang_v
 		{"{dir}", values->dir ? values->dir : "", 0},
 		{"{build}", values->build ? values->build : "", 0},
 		{"{main}", values->main ? values->main : "", 0},
+		{"{set}", values->set ? values->set : "", 0},
+		{"{home}", values->home ? values->home : "", 0},
+		{"{final}", values->final ? values->final : "", 0},
 		{"{memory_mb}", NULL, values->memory_mb},
 		{"{cpus}", NULL, values->cpus},
 		{"{proxy_host}", values->proxy_port ? "127.0.0.1" : "", 0},
 		{"{proxy_port}", NULL, values->proxy_port},
 		{NULL, NULL, 0},
 	};
-	size_t own = length(argv_template), more = length(extra);
-	auto_strv char **argv = calloc(own + more + 1, sizeof(*argv));
+	size_t count = count_words(argv_template, values) + length(extra), n = 0;
+	auto_strv char **argv = calloc(count + 1, sizeof(*argv));
 	char **ret = argv;
+	bool good = argv != NULL;
 
-	if (argv == NULL)
-		return NULL;
-	for (size_t i = 0; i < own + more; i++) {
-		argv[i] = i < own ? expand_one(argv_template[i], list) : strdup(extra[i - own]);
-		if (argv[i] == NULL)
-			return NULL;
+	for (size_t i = 0; good && argv_template[i] != NULL; i++) {
+		const char *const *words = find_list(argv_template[i], values);
+
+		if (words != NULL)
+			good = append(argv, &n, words);
+		else
+			good = (argv[n++] = expand_one(argv_template[i], list)) != NULL;
 	}
+	if (!good || !append(argv, &n, extra))
+		return NULL;
 	argv = NULL;
 	return ret;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 #define CACHE_INSIDE "/opt/llm-sandbox/go"
 
 /* One cache for all runs of a session. It stands beside {build}, which is new in each run. */
@@ -50,4 +52,5 @@ const struct sbx_lang sbx_lang_go = {
 	.run = SBX_ARGV("{build}/main"),
 	.env = SBX_ARGV("GOCACHE=" CACHE, "GOPROXY=off", "GOTOOLCHAIN=local", "GOMAXPROCS={cpus}"),
 	.cache = &cache,
+	.install = &sbx_install_go,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 /* Node writes to pipes synchronously on Linux, so there is no buffer to switch off. */
 const struct sbx_lang sbx_lang_javascript = {
 	.info = {
@@ -16,4 +18,5 @@ const struct sbx_lang sbx_lang_javascript = {
 	.version = SBX_ARGV("node", "--version"),
 	.run = SBX_ARGV("node", "{src}"),
 	.env = SBX_ARGV("NO_UPDATE_NOTIFIER=1"),
+	.install = &sbx_install_javascript,
 };

@@ -8,6 +8,11 @@
  *	{build}	an empty writable folder for the compiler	{main}	from the inspect hook
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
  *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
+ *	{set}	the folder of the libraries that are used; where they are installed, while they are
+ * and where libraries are installed:
+ *	{home}	the work folder, with the package manager's configuration in it
+ *	{final}	where {set} will be seen by those who use it
+ *	{requirements}, {words}	as a word of its own: one for each; as it is, or by the word hook
  */
 #pragma once
 
@@ -31,6 +36,68 @@ struct sbx_lang_cache {
 	const char *const *env;		/* of fill */
 };
 
+struct sbx_buf;
+
+/* Something that an installer says it has installed. */
+struct sbx_lang_package {
+	char name[192], version[128], hash[160];
+};
+
+enum sbx_step_flags {
+	SBX_STEP_ONLINE = 1,   /* reaches the package manager's hosts, and sees its configuration */
+	SBX_STEP_LIST = 2,     /* prints what was installed, a line each, for the parse hook */
+	SBX_STEP_MAY_FAIL = 4, /* whatever it comes to */
+	SBX_STEP_TRY = 8,      /* when it succeeds, the steps with RETRY are left out, else done */
+	SBX_STEP_RETRY = 16,
+};
+
+/* One program that installs; cwd is {home}. */
+struct sbx_lang_step {
+	unsigned int flags;
+	const char *const *argv;
+};
+
+/* A file that configures the package manager: it is copied in, for the online steps alone. */
+struct sbx_lang_config {
+	const char *from; /* "/etc/x", "~/x", or "$NAME": the file that this variable names */
+	const char *to;	  /* relative to {home} */
+	const char *env;  /* "NAME={home}/x" where the file is there; or NULL */
+};
+
+/*
+ * How libraries come into the language. All that runs does so in a sandbox of its own; code of a
+ * library, if any has to, in a step that is not ONLINE, which reaches nothing and finds neither
+ * configuration nor credentials.
+ */
+struct sbx_lang_install {
+	const char *manager;		/* "pip", as people know it */
+	const char *tool;		/* a program that must be in PATH … */
+	const char *package;		/* … and the Debian package that has it */
+	const char *example;		/* "requests>=2" */
+	/* Whether the ecosystem allows it: NULL, or what is wrong, as the end of a sentence. */
+	const char *(*check)(const char *requirement);
+	const char *const *shown;	/* folders of the host that the installer must see; or NULL */
+	const struct sbx_lang_config *config; /* ends with a NULL from; or NULL */
+	const char *const *variables;	/* passed on from our environment, where they are set */
+	const char *const *ca_variables; /* the same; they name certificates, which are copied in */
+	const char *const *hosts;	/* argv that prints the addresses it is set up to use */
+	const char *hosts_mark;		/* only lines with this in them count; or NULL: all */
+	bool subdomains;		/* what is below its hosts belongs to it too */
+	const char *const *env;		/* of all steps */
+	const struct sbx_lang_step *steps; /* ends with a NULL argv */
+	const char *project;		/* a file to write into {home} first, by: */
+	void (*write_project)(const char *const *requirements, struct sbx_buf *out);
+	/* What {words} has of a requirement; or NULL: there is no {words} in the steps. */
+	void (*word)(const char *requirement, struct sbx_buf *out);
+	bool (*parse)(const char *line, struct sbx_lang_package *ret); /* a line of a LIST */
+	const char *const *trouble;	/* beginnings of lines that tell why it failed; or NULL */
+	/* For runs that use a set: */
+	const char *const *use_env;
+	const char *const *use_before;	/* argv to run first, whatever it comes to; or NULL */
+	const char *const *use_compile; /* in place of compile; or NULL */
+	const char *const *use_run;	/* in place of run; or NULL */
+};
+
 struct sbx_lang {
 	struct sbx_language_info info;
 	const char *const *extensions; /* that tell this language: ".cpp", ".cc" … */
@@ -41,6 +108,7 @@ struct sbx_lang {
 	const char *const *run;
 	const char *const *env; /* "NAME=value" with placeholders, NULL-terminated; or NULL */
 	const struct sbx_lang_cache *cache; /* NULL: none */
+	const struct sbx_lang_install *install; /* NULL: there are no libraries for it */
 	/* NULL: nothing to inspect. False when the source cannot be run: *ret_why is static. */
 	bool (*inspect)(const char *code, size_t len, struct sbx_lang_source *ret,
 			const char **ret_why);
@@ -58,6 +126,8 @@ const struct sbx_lang *sbx_lang_guess(const char *file_name);
 /* Values of the placeholders; a NULL one must not appear in the template. */
 struct sbx_lang_values {
 	const char *src, *dir, *build, *main;
+	const char *set, *home, *final;
+	const char *const *requirements, *const *words; /* NULL-terminated, or NULL */
 	unsigned long memory_mb, cpus;
 	unsigned long proxy_port; /* 0: no proxy */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 /*
  * Byte code is not written: it would show up as files that the program made, and modules that
  * are imported once gain nothing from it. The interpreter's own is in /usr already.
@@ -19,4 +21,5 @@ const struct sbx_lang sbx_lang_python = {
 	.version = SBX_ARGV("python3", "--version"),
 	.run = SBX_ARGV("python3", "{src}"),
 	.env = SBX_ARGV("PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1"),
+	.install = &sbx_install_python,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 /* R flushes after each write, and keeps packages that a program installs in its home folder. */
 const struct sbx_lang sbx_lang_r = {
 	.info = {
@@ -16,4 +18,5 @@ const struct sbx_lang sbx_lang_r = {
 	.version = SBX_ARGV("Rscript", "--version"),
 	.run = SBX_ARGV("Rscript", "{src}"),
 	.env = SBX_ARGV("LC_ALL=C.UTF-8"),
+	.install = &sbx_install_r,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/rows.h"
 
+#include "lang/install.h"
+
 /*
  * Ruby holds output back when it goes into a pipe, and has no option or variable against that
  * (only $stdout.sync = true in the program, and wrapping the program would change __FILE__,
@@ -19,4 +21,5 @@ const struct sbx_lang sbx_lang_ruby = {
 	.tools = SBX_ARGV("ruby"),
 	.version = SBX_ARGV("ruby", "--version"),
 	.run = SBX_ARGV("ruby", "{src}"),
+	.install = &sbx_install_ruby,
 };

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -150,6 +152,32 @@ static struct ends open_ends(const struct call *call)
 	return e;
 }
 
+/* Root has one for the whole machine, which own_runtime() hides. */
+void runtime_folder(const struct cli_state *t, char *ret, size_t size)
+{
+	if (geteuid() == 0)
+		snprintf(ret, size, "/run/llm-sandbox");
+	else
+		snprintf(ret, size, "%s/llm-sandbox", t->folder);
+}
+
+void own_runtime(void)
+{
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	mkdir("/run/llm-sandbox", 0700);
+	assert_int_equal(mount("tmpfs", "/run/llm-sandbox", "tmpfs", 0, "mode=0700"), 0);
+}
+
+const struct ran *shell(struct cli_state *t, const char *script)
+{
+	char *argv[] = {(char *)"bash", (char *)"-c", (char *)script, NULL};
+
+	return command(t, (struct call){0}, argv);
+}
+
 static void child_environment(const struct cli_state *t, const struct call *call)
 {
 	char text[512];
@@ -161,6 +189,9 @@ static void child_environment(const struct cli_state *t, const struct call *call
 	setenv("HOME", t->folder, 1);
 	snprintf(text, sizeof(text), "%s/config", t->folder);
 	setenv("XDG_CONFIG_HOME", text, 1);
+	setenv("XDG_RUNTIME_DIR", t->folder, 1);
+	runtime_folder(t, text, sizeof(text));
+	setenv("RUNTIME", text, 1);
 	if (backend != NULL)
 		setenv("LLM_SANDBOX_BACKEND", backend, 1);
 	for (const char *const *env = call->env; env != NULL && *env != NULL; env++)

@@ -55,6 +55,13 @@ const struct ran *program(struct cli_state *t, struct call call, ...) __attribut
 /* The same for an argv whose first word is looked up in a PATH with llm-sandbox in it. */
 const struct ran *command(struct cli_state *t, struct call call, char *const *argv);
 
+/* A bash script with llm-sandbox in its PATH and the runtime folder in $RUNTIME. */
+const struct ran *shell(struct cli_state *t, const char *script);
+
+/* Once, before all: as root, a runtime folder that nobody else has a holder of sessions in. */
+void own_runtime(void);
+void runtime_folder(const struct cli_state *t, char *ret, size_t size);
+
 /* Write a file into the test's folder; the path is valid until the next call. */
 const char *write_file(struct cli_state *t, const char *name, const void *data, size_t len);
 
@@ -72,3 +79,6 @@ int input_group(void);
 int config_group(void);
 int documents_group(void);
 int install_group(void);
+int session_group(void);
+int holder_group(void);
+int copy_group(void);

@@ -33,7 +33,7 @@ static const struct bad list[] = {
 	{2, {"exec", "--memory", " 1G"}, "is no size"},
 	{2, {"exec", "--memory", "none"}, "is no size"},
 	{2, {"exec", "--timeout", "nan"}, "is no time"},
-	{2, {"exec", "--timeout", "0"}, "--timeout: '0' is out of range"},
+	{2, {"exec", "--timeout", "200h"}, "--timeout: '200h' is out of range"},
 	{2, {"exec", "--timeout", "1y"}, "is no time"},
 	{2, {"exec", "--processes", "1.5"}, "is no whole number"},
 	{2, {"exec", "--cpus", "inf"}, "is no number"},

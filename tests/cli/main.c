@@ -3,8 +3,11 @@
 
 int main(void)
 {
-	int failed = run_group() + input_group() + config_group() + documents_group() +
-		     install_group();
+	int failed;
+
+	own_runtime();
+	failed = run_group() + input_group() + config_group() + documents_group() +
+		 install_group();
 
 	return failed != 0;
 }

@@ -31,6 +31,23 @@ static void a_timeout_is_124_and_says_so(void **state)
 	assert_contains(r->err, "llm-sandbox: ");
 }
 
+/* The run's own flag, then the time of every run, then the standard; 0 is as good as not given. */
+static void the_nearest_time_limit_counts(void **state)
+{
+	struct cli_state *t = *state;
+	const char *both[] = {"LLM_SANDBOX_TIMEOUT=200ms", "LLM_SANDBOX_EXECUTION_TIMEOUT=200ms", NULL};
+	struct call call = {.env = both}, first = {.env = (const char *[]){both[0], NULL}};
+
+	assert_status(program(t, call, "exec", "--", "sleep", "100", NULL), 124);
+	assert_status(program(t, call, "exec", "--timeout", "0", "--", "sleep", "100", NULL), 124);
+	assert_status(program(t, call, "exec", "--timeout", "none", "--", "sleep", "0.5", NULL), 0);
+	assert_status(program(t, call, "exec", "--timeout", "60", "--", "sleep", "0.5", NULL), 0);
+	assert_status(program(t, first, "exec", "--execution-timeout", "none", "--", "sleep", "0.5", NULL),
+		      0);
+	assert_status(program(t, first, "exec", "--execution-timeout", "0", "--", "sleep", "100", NULL),
+		      124);
+}
+
 static void reads_code_from_stdin_or_a_file(void **state)
 {
 	struct cli_state *t = *state;
@@ -215,6 +232,7 @@ int run_group(void)
 		cli_test(prints_what_the_program_printed),
 		cli_test(ends_as_the_program_ended),
 		cli_test(a_timeout_is_124_and_says_so),
+		cli_test(the_nearest_time_limit_counts),
 		cli_test(reads_code_from_stdin_or_a_file),
 		cli_test(json_is_one_object_and_nothing_else),
 		cli_test(json_lines_keep_characters_whole),

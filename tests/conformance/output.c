@@ -98,6 +98,30 @@ static void a_character_split_over_two_writes_stays_intact(void **state)
 	free(text);
 }
 
+static void cancel_when_heard(const void *data, size_t len, void *userdata)
+{
+	(void)data, (void)len;
+	sbx_cancel_kill(userdata);
+}
+
+/* Case 20: a callback that wants no more says so, and what came until then is all there. */
+static void a_callback_that_gives_up_gets_a_whole_result(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_cancel *cancel = NULL;
+	const struct sbx_result *r;
+
+	assert_int_equal(sbx_cancel_new(&cancel, NULL), 0);
+	t->io = (struct sbx_io){
+		.on_stdout = cancel_when_heard, .userdata = cancel, .cancel = cancel};
+	r = test_shell(t, "echo first; sleep 60; echo last");
+	assert_int_equal(r->reason, SBX_CANCELLED);
+	assert_string_equal(r->out.data, "first\n");
+	t->io = (struct sbx_io){0};
+	assert_string_equal(test_shell(t, "echo next")->out.data, "next\n");
+	sbx_cancel_free(cancel);
+}
+
 static void callbacks_see_all_that_the_result_leaves_out(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -333,6 +357,7 @@ int main(void)
 		sandbox_test(bytes_that_are_no_text_are_kept_exactly),
 		sandbox_test(callbacks_join_to_the_whole_output_and_the_exit_code_is_kept),
 		sandbox_test(a_character_split_over_two_writes_stays_intact),
+		sandbox_test(a_callback_that_gives_up_gets_a_whole_result),
 		sandbox_test(callbacks_see_all_that_the_result_leaves_out),
 		sandbox_test(head_and_tail_are_kept_to_the_byte),
 		sandbox_test(output_of_exactly_head_and_tail_is_whole),

@@ -273,6 +273,7 @@ static void times_may_have_no_end(void **state)
 
 /* ---- closing ---- */
 
+/* Case 26: one that was closed, and one that never was. */
 static void a_closed_session_is_gone(void **state)
 {
 	struct sbx_registry *r = make(state, 0, 0, 0);

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -56,6 +55,14 @@ static void fake_close(struct sbx_place *place)
 
 /* ---- start ---- */
 
+/* A test may put another program in the agent's place. */
+static const char *agent_path(void)
+{
+	const char *path = getenv("SBX_FAKE_AGENT");
+
+	return path != NULL ? path : SBX_FAKE_AGENT;
+}
+
 static _Noreturn void child_main(int stream_fd, pid_t parent)
 {
 	char *argv[] = {(char *)"llm-sandbox-agent", NULL};
@@ -63,14 +70,13 @@ static _Noreturn void child_main(int stream_fd, pid_t parent)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* dup2() to itself would leave it close-on-exec. */
 	if (stream_fd == AGENT_STREAM_FD)
 		fcntl(stream_fd, F_SETFD, 0);
 	else if (dup2(stream_fd, AGENT_STREAM_FD) < 0)
 		_exit(127);
 	if (getppid() == parent)
-		execv(SBX_FAKE_AGENT, argv);
+		execv(agent_path(), argv);
 	_exit(127);
 }
 
@@ -141,10 +147,10 @@ static int fake_setup(const struct sbx_place *place, struct wire_setup *ret, str
 
 static int fake_failure(struct sbx_place *place, struct sbx_error *err)
 {
-	if (access(SBX_FAKE_AGENT, X_OK) == 0)
+	if (access(agent_path(), X_OK) == 0)
 		return 0;
 	(void)place;
-	return sbx_fail_errno(err, errno, "cannot execute '%s'", SBX_FAKE_AGENT);
+	return sbx_fail_errno(err, errno, "cannot execute '%s'", agent_path());
 }
 
 static void fake_usage(struct sbx_place *place, struct sbx_place_usage *ret)
@@ -173,6 +179,7 @@ static int fake_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, str
 
 const struct sbx_backend sbx_backend_fake = {
 	.name = "fake",
+	.no_mounts = true,
 	.print_plan = fake_print_plan,
 	.open = fake_open,
 	.setup = fake_setup,

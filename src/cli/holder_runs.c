@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that run something in a session. */
+#include "cli/holder_request.h"
+
+#include "cli/trouble.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CODE_MAX (((size_t)64 << 20) + 1) /* one more than the library takes, so that it says so */
+
+/* What the request says, taken apart; the strings are ours. */
+struct work {
+	bool is_code;
+	char *code, *file_name;
+	size_t code_len;
+	const char *language;
+	char **args, **env;
+	struct sbx_io io;
+};
+
+static void work_done(struct work *w)
+{
+	free(w->code);
+	free(w->file_name);
+	paper_free_strings(w->args);
+	paper_free_strings(w->env);
+}
+
+static void pass_stdout(const void *data, size_t len, void *userdata)
+{
+	request_send(userdata, POST_STDOUT, data, len);
+}
+
+static void pass_stderr(const void *data, size_t len, void *userdata)
+{
+	request_send(userdata, POST_STDERR, data, len);
+}
+
+static int take_code(struct request *q, struct work *w, struct sbx_error *err)
+{
+	int r = paper_take(request_fd(q, 0), CODE_MAX, &w->code, &w->code_len);
+
+	if (r < 0)
+		return cli_fail(err, SBX_E_INVALID, "cannot take the code: %s", strerror(-r));
+	w->language = json_string_value(json_object_get(q->body, "language"));
+	if (w->language == NULL)
+		return cli_fail(err, SBX_E_INVALID, "the request has no 'language'");
+	w->file_name = paper_bytes(json_object_get(q->body, "file_name"));
+	return 0;
+}
+
+/* Into a zeroed *w, which the caller frees with work_done() also after a failure. */
+static int take_work(struct request *q, struct work *w, struct sbx_error *err)
+{
+	bool streams = request_flag(q, "stream");
+	int r = request_list(q, "args", &w->args, err);
+
+	if (r == 0)
+		r = request_list(q, "env", &w->env, err);
+	if (r == 0 && w->is_code)
+		r = take_code(q, w, err);
+	w->io = (struct sbx_io){
+		.use_stdin_fd = request_flag(q, "use_stdin"),
+		.stdin_fd = request_fd(q, w->is_code ? 1 : 0),
+		.env = (const char *const *)w->env,
+		.timeout_ms = request_number(q, "timeout_ms"),
+		.on_stdout = streams ? pass_stdout : NULL,
+		.on_stderr = streams ? pass_stderr : NULL,
+		.userdata = q,
+		.cancel = q->cancel,
+	};
+	if (r == 0 && w->io.use_stdin_fd && w->io.stdin_fd < 0)
+		return cli_fail(err, SBX_E_INVALID, "the request came without its stdin");
+	return r;
+}
+
+static int do_work(struct sbx_session *session, const struct work *w, struct sbx_result **ret,
+		   struct sbx_error *err)
+{
+	struct sbx_command command = {.argv = (const char *const *)w->args, .io = w->io};
+	struct sbx_run run = {
+		.language = w->language,
+		.code = w->code,
+		.code_len = w->code_len,
+		.file_name = w->file_name,
+		.args = (const char *const *)w->args,
+		.io = w->io,
+	};
+
+	return w->is_code ? sbx_session_run(session, &run, ret, err)
+			  : sbx_session_exec(session, &command, ret, err);
+}
+
+/* ---- the answer ---- */
+
+static json_t *output_json(const struct sbx_output *o)
+{
+	return json_pack("{s:I, s:I, s:I, s:b}", "len", (json_int_t)o->len, "head_len",
+			 (json_int_t)o->head_len, "total_bytes", (json_int_t)o->total_bytes,
+			 "truncated", o->truncated);
+}
+
+static int attach_json(struct request *q, const struct sbx_result *result, struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	int r = sbx_result_format_json(result, (int)request_number(q, "json_indent"), &text, err);
+
+	return r < 0 ? r : request_attach(q, text, strlen(text), err);
+}
+
+static int attach_output(struct request *q, const struct sbx_result *result,
+			 struct sbx_error *err)
+{
+	const struct sbx_output *out = &result->out, *errout = &result->errout;
+	auto_free char *both = malloc(out->len + errout->len + 1);
+
+	if (both == NULL)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	memcpy(mempcpy(both, out->data, out->len), errout->data, errout->len);
+	return request_attach(q, both, out->len + errout->len, err);
+}
+
+static int tell_result(struct request *q, const struct sbx_result *result, struct sbx_error *err)
+{
+	json_t *a = q->answer;
+
+	json_object_set_new(a, "exit_code", json_integer(result->exit_code));
+	json_object_set_new(a, "reason", json_integer(result->reason));
+	json_object_set_new(a, "message", paper_text(result->message));
+	json_object_set_new(a, "stdout", output_json(&result->out));
+	json_object_set_new(a, "stderr", output_json(&result->errout));
+	if (json_object_get(q->body, "json_indent") != NULL)
+		return attach_json(q, result, err);
+	return request_flag(q, "stream") ? 0 : attach_output(q, result, err);
+}
+
+/* ---- the requests ---- */
+
+/* A session that was ended under its program says why, which is more than that it is gone. */
+static int explain(struct request *q, const struct sbx_session *session, int r,
+		   struct sbx_error *err)
+{
+	struct sbx_error why;
+	int ended = sbx_registry_check(q->hall->registry, session, &why);
+
+	if (ended < 0)
+		*err = why;
+	return ended < 0 ? ended : r;
+}
+
+static int work_in_session(struct request *q, const struct work *w, struct sbx_error *err)
+{
+	struct sbx_session *session;
+	struct sbx_result *result = NULL;
+	int r = request_acquire(q, &session, err);
+
+	if (r < 0)
+		return r;
+	r = do_work(session, w, &result, err);
+	if (r < 0 || result->reason == SBX_LOST)
+		r = explain(q, session, r, err);
+	request_release(q, session);
+	if (r == 0)
+		r = tell_result(q, result, err);
+	sbx_result_free(result);
+	return r;
+}
+
+static int serve(struct request *q, bool is_code, struct sbx_error *err)
+{
+	struct work w = {.is_code = is_code};
+	int r = take_work(q, &w, err);
+
+	if (r == 0)
+		r = work_in_session(q, &w, err);
+	work_done(&w);
+	return r;
+}
+
+static int serve_run(struct request *q, struct sbx_error *err)
+{
+	return serve(q, true, err);
+}
+
+static int serve_exec(struct request *q, struct sbx_error *err)
+{
+	return serve(q, false, err);
+}
+
+const struct request_row run_requests[] = {{"run", serve_run}, {"exec", serve_exec}, {0}};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stream as a file that another process of ours can open by its path, so that it arrives
+ * whole or not at all, whatever its size. In a folder of its own that nobody else can enter.
+ */
+#pragma once
+
+#include <llmsandbox/error.h>
+
+struct spool {
+	char folder[256];
+	char path[272];
+};
+
+int spool_take(int fd, struct spool *ret, struct sbx_error *err);
+void spool_done(struct spool *spool);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a job runs: here, in a sandbox that is made for it, or in a session that our holder
+ * keeps. Both give the same outcome, so nothing else of the command line needs to know.
+ */
+#pragma once
+
+#include "cli/output.h"
+#include "cli/settings.h"
+#include "cli/source.h"
+
+#include <llmsandbox/session.h>
+
+/* What is to run. */
+struct job {
+	const struct source *source; /* code, or NULL: */
+	char **argv;		     /* a command */
+	const char *language;	     /* of what will run, or "none" */
+	bool use_stdin;		     /* our stdin is the program's */
+	uint64_t timeout_ms;	     /* 0: what the sandbox has */
+	char **env; /* NULL-terminated; of a run in a session, else the sandbox has it; owned */
+};
+
+/* What came of it. */
+struct outcome {
+	const struct sbx_result *result;
+	char *json;	/* the result, where the settings want JSON */
+	int killed_by;	/* the signal of ours that ended it, or 0 */
+	void *internal; /* of the target */
+};
+
+struct target {
+	/* Output goes to `output` as it comes where the settings say so. killed_by is set always. */
+	int (*run)(const struct settings *s, const struct job *job, struct output *output,
+		   struct outcome *ret, struct sbx_error *err);
+	void (*done)(struct outcome *outcome); /* when all has been shown */
+};
+
+extern const struct target target_here, target_session;

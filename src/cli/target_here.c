@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/target.h"
+
+#include "cli/signals.h"
+#include "cli/trouble.h"
+
+#include <unistd.h>
+
+/* What must stay until the outcome has been shown; closing the sandbox can wait until then. */
+struct here {
+	struct sbx_cancel *cancel;
+	struct sbx_session *session;
+	struct sbx_result *result;
+};
+
+static int run_job(struct sbx_session *session, const struct job *job, const struct sbx_io *io,
+		   struct sbx_result **ret, struct sbx_error *err)
+{
+	struct sbx_command command = {.argv = (const char *const *)job->argv, .io = *io};
+	struct sbx_run run = {.io = *io};
+
+	if (job->source == NULL)
+		return sbx_session_exec(session, &command, ret, err);
+	run.language = job->source->language->id;
+	run.code = job->source->code;
+	run.code_len = job->source->code_len;
+	run.file_name = job->source->file_name;
+	run.args = (const char *const *)job->source->args;
+	return sbx_session_run(session, &run, ret, err);
+}
+
+static int run_under_signals(const struct settings *s, const struct job *job,
+			     struct output *output, struct here *here, int *ret_killed_by,
+			     struct sbx_error *err)
+{
+	struct reach reach = reach_cancel(here->cancel);
+	struct sbx_io io = {
+		.use_stdin_fd = job->use_stdin,
+		.stdin_fd = STDIN_FILENO,
+		.timeout_ms = job->timeout_ms,
+		.on_stdout = s->stream ? output_stdout : NULL,
+		.on_stderr = s->stream ? output_stderr : NULL,
+		.userdata = output,
+		.cancel = here->cancel,
+	};
+	int r;
+
+	output->reach = &reach;
+	signals_connect(&reach);
+	r = sbx_session_open(s->spec, &here->session, err);
+	if (r == 0)
+		r = run_job(here->session, job, &io, &here->result, err);
+	*ret_killed_by = signals_disconnect();
+	output->reach = NULL;
+	return r;
+}
+
+static void free_here(struct here *here)
+{
+	sbx_result_free(here->result);
+	sbx_session_close(here->session);
+	sbx_cancel_free(here->cancel);
+	free(here);
+}
+
+static int run(const struct settings *s, const struct job *job, struct output *output,
+	       struct outcome *ret, struct sbx_error *err)
+{
+	struct here *here = calloc(1, sizeof(*here));
+	int r;
+
+	if (here == NULL)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	*ret = (struct outcome){.internal = here};
+	sbx_spec_use_libraries(s->spec, false);
+	r = sbx_spec_set_language(s->spec, job->language, err);
+	if (r == 0)
+		r = sbx_cancel_new(&here->cancel, err);
+	if (r == 0)
+		r = run_under_signals(s, job, output, here, &ret->killed_by, err);
+	if (r == 0 && s->json)
+		r = sbx_result_format_json(here->result, s->stream ? 0 : 2, &ret->json, err);
+	ret->result = here->result;
+	if (r < 0) {
+		free_here(here);
+		ret->internal = NULL;
+	}
+	return r;
+}
+
+static void done(struct outcome *outcome)
+{
+	free(outcome->json);
+	free_here(outcome->internal);
+}
+
+const struct target target_here = {.run = run, .done = done};

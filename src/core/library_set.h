@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* One set, found or made, for those who use it. */
+#pragma once
+
+#include "base/error.h"
+#include "lang/lang.h"
+
+#include <llmsandbox/library.h>
+
+struct sbx_backend;
+
+struct sbx_set_request {
+	const struct sbx_lang *lang;
+	char **requirements; /* of sbx_requirements_join() */
+	const struct sbx_backend *backend; /* that installs; NULL: the default */
+	const char *folder; /* where programs see the sets; NULL: where most do */
+	const struct sbx_install *how; /* the rest of it */
+};
+
+/* A set that stays while lock_fd is open. */
+struct sbx_lease {
+	struct sbx_library_set *set; /* owned */
+	char name[33];		     /* of its folder among the sets */
+	int lock_fd;
+};
+
+/* Those of before and those that are wanted, checked, sorted, each once. */
+int sbx_requirements_join(const struct sbx_lang *lang, char *const *before,
+			  const char *const *wanted, char ***ret, struct sbx_error *err);
+
+int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret,
+		    struct sbx_error *err);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/package_config.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/strv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX (8u << 20) /* a bundle of certificates is what is large */
+#define ENV_MAX	 64u
+
+/* ---- adding ---- */
+
+/* Takes assignment, which the caller made with malloc(). */
+static int add_env(struct sbx_package_config *config, char *assignment, struct sbx_error *err)
+{
+	size_t count = sbx_strv_len(config->env);
+
+	if (assignment == NULL || count == ENV_MAX) {
+		free(assignment);
+		return sbx_fail_errno(err, ENOMEM, "cannot keep the configuration of a package manager");
+	}
+	config->env[count] = assignment;
+	return 0;
+}
+
+static bool has_file(const struct sbx_package_config *config, const char *name)
+{
+	for (size_t i = 0; i < config->file_count; i++) {
+		if (strcmp(config->files[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The user may have links for configuration files; what is none of the usual files is none. */
+static bool read_whole(const char *path, char **ret, size_t *ret_len)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct sbx_error ignored;
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       sbx_read_stream(fd, path, FILE_MAX, ret, ret_len, &ignored) == 0;
+}
+
+/* Copy a file, if it is there, to `to` in the sandbox; *ret_added tells. */
+static int add_file(struct sbx_package_config *config, const char *path, const char *to,
+		    bool *ret_added, struct sbx_error *err)
+{
+	auto_free char *data = NULL;
+	struct sbx_file *file = &config->files[config->file_count];
+	size_t len;
+
+	*ret_added = false;
+	if (config->file_count == SBX_CONFIG_FILES_MAX || has_file(config, to) ||
+	    !read_whole(path, &data, &len))
+		return 0;
+	file->name = strdup(to);
+	if (file->name == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep the configuration of a package manager");
+	file->data = take_ptr(data);
+	file->len = len;
+	config->file_count++;
+	*ret_added = true;
+	return 0;
+}
+
+/* ---- where it is ---- */
+
+/* The path that a row's `from` means here, or false. */
+static bool find_path(const char *from, char ret[PATH_MAX])
+{
+	const char *home = secure_getenv("HOME"), *xdg = secure_getenv("XDG_CONFIG_HOME"), *value;
+	static const char config[] = "~/.config/";
+	int n = 0;
+
+	if (from[0] == '$') {
+		value = secure_getenv(from + 1);
+		n = value != NULL && value[0] == '/' ? snprintf(ret, PATH_MAX, "%s", value) : 0;
+	} else if (strncmp(from, config, strlen(config)) == 0 && xdg != NULL && xdg[0] == '/') {
+		n = snprintf(ret, PATH_MAX, "%s/%s", xdg, from + strlen(config));
+	} else if (from[0] == '~') {
+		n = home != NULL && home[0] == '/' ? snprintf(ret, PATH_MAX, "%s%s", home, from + 1) : 0;
+	} else {
+		n = snprintf(ret, PATH_MAX, "%s", from);
+	}
+	return n > 0 && n < PATH_MAX;
+}
+
+/* A template of the row with {home} in it. */
+static char *expand_env(const char *template, const char *home)
+{
+	const char *const list[] = {template, NULL};
+	char **one = sbx_lang_expand(list, &(struct sbx_lang_values){.home = home}, NULL);
+	char *text = one ? take_ptr(one[0]) : NULL;
+
+	free(one);
+	return text;
+}
+
+static int add_config_files(struct sbx_package_config *config, const struct sbx_lang_config *rows,
+			    const char *home, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (; rows != NULL && rows->from != NULL && r == 0; rows++) {
+		char path[PATH_MAX];
+		bool added = false;
+
+		if (find_path(rows->from, path))
+			r = add_file(config, path, rows->to, &added, err);
+		if (r == 0 && added && rows->env != NULL)
+			r = add_env(config, expand_env(rows->env, home), err);
+	}
+	return r;
+}
+
+static int add_variables(struct sbx_package_config *config, const char *const *names,
+			 struct sbx_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; names != NULL && names[i] != NULL && r == 0; i++) {
+		const char *value = secure_getenv(names[i]);
+		char *text = NULL;
+
+		if (value == NULL)
+			continue;
+		if (asprintf(&text, "%s=%s", names[i], value) < 0)
+			text = NULL;
+		r = add_env(config, text, err);
+	}
+	return r;
+}
+
+/* Each certificates' file under a name of its own, and its variable pointing there. */
+static int add_certificates(struct sbx_package_config *config, const char *const *names,
+			    const char *home, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; names != NULL && names[i] != NULL && r == 0; i++) {
+		const char *path = secure_getenv(names[i]);
+		char to[64], *text = NULL;
+		bool added;
+
+		if (path == NULL || path[0] != '/')
+			continue;
+		snprintf(to, sizeof(to), ".certificates/%zu.pem", i);
+		r = add_file(config, path, to, &added, err);
+		if (r < 0 || !added)
+			continue;
+		if (asprintf(&text, "%s=%s/%s", names[i], home, to) < 0)
+			text = NULL;
+		r = add_env(config, text, err);
+	}
+	return r;
+}
+
+static void set_fingerprint(struct sbx_package_config *config)
+{
+	struct sbx_sha256 hash = SBX_SHA256_INIT;
+
+	for (size_t i = 0; config->env[i] != NULL; i++)
+		sbx_sha256_add(&hash, config->env[i], strlen(config->env[i]) + 1);
+	for (size_t i = 0; i < config->file_count; i++) {
+		const struct sbx_file *file = &config->files[i];
+
+		sbx_sha256_add(&hash, file->name, strlen(file->name) + 1);
+		sbx_sha256_add(&hash, &file->len, sizeof(file->len));
+		sbx_sha256_add(&hash, file->data, file->len);
+	}
+	sbx_sha256_hex(&hash, config->fingerprint);
+}
+
+int sbx_package_config_read(const struct sbx_lang_install *install, const char *home,
+			    struct sbx_package_config *ret, struct sbx_error *err)
+{
+	struct sbx_package_config config = {.env = calloc(ENV_MAX + 1, sizeof(char *))};
+	int r;
+
+	if (config.env == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep the configuration of a package manager");
+	r = add_config_files(&config, install->config, home, err);
+	if (r == 0)
+		r = add_variables(&config, install->variables, err);
+	if (r == 0)
+		r = add_certificates(&config, install->ca_variables, home, err);
+	if (r < 0) {
+		sbx_package_config_done(&config);
+		return r;
+	}
+	set_fingerprint(&config);
+	*ret = config;
+	return 0;
+}
+
+void sbx_package_config_done(struct sbx_package_config *config)
+{
+	for (size_t i = 0; i < config->file_count; i++) {
+		free((char *)config->files[i].name);
+		if (config->files[i].data != NULL)
+			explicit_bzero((void *)config->files[i].data, config->files[i].len);
+		free((void *)config->files[i].data);
+	}
+	sbx_strv_free(config->env);
+	*config = (struct sbx_package_config){0};
+}
+
+bool sbx_package_config_names(const struct sbx_package_config *config, const char *text)
+{
+	for (size_t i = 0; config->env[i] != NULL; i++) {
+		if (strstr(config->env[i], text) != NULL)
+			return true;
+	}
+	for (size_t i = 0; i < config->file_count; i++) {
+		if (memmem(config->files[i].data, config->files[i].len, text, strlen(text)) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* ---- credentials ---- */
+
+/* The length of "user:password@" at the start of an authority, or 0. */
+static size_t credentials(const char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < len && strchr("/ \t\n\"'<>?#", text[i]) == NULL; i++) {
+		if (text[i] == '@')
+			at = i + 1;
+	}
+	return at;
+}
+
+void sbx_package_config_scrub(const char *text, size_t len, struct sbx_buf *out)
+{
+	while (len > 0) {
+		const char *found = memmem(text, len, "://", 3);
+		size_t plain = found ? (size_t)(found - text) + 3 : len, secret;
+
+		sbx_buf_append(out, text, plain);
+		text += plain;
+		len -= plain;
+		secret = found ? credentials(text, len) : 0;
+		if (secret > 0)
+			sbx_buf_puts(out, "***@");
+		text += secret;
+		len -= secret;
+	}
+}

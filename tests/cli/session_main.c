@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/driver.h"
+
+int main(void)
+{
+	int failed;
+
+	own_runtime();
+	failed = session_group() + copy_group() + holder_group();
+	return failed != 0;
+}
