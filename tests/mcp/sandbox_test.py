@@ -229,15 +229,17 @@ class Code(Case):
         self.assertLess(len(run["stdout"]), 200)
 
     def test_libraries_that_are_there_run_and_others_are_named(self):
-        run = self.good(self.server.run("import json", libraries=["JSON", "pip>=1"]))
-        self.assertEqual(set(run["libraries"]), {"JSON", "pip>=1"})
-        self.assertEqual(self.good(self.server.run("1", libraries=[]))["exit_code"], 0)
-        text = self.bad(self.server.run("1", libraries=["no-such-thing", "pip"]))
+        server = Server(SANDBOX_INSTALL="off")
+        run = self.good(server.run("import json", libraries=["JSON", "pip"]))
+        self.assertEqual(set(run["libraries"]), {"JSON", "pip"})
+        self.assertEqual(self.good(server.run("1", libraries=[]))["exit_code"], 0)
+        text = self.bad(server.run("1", libraries=["no-such-thing", "pip"]))
         self.assertIn("no-such-thing", text)
-        self.assertIn("no network", text)
+        self.assertIn("switched off", text)
         for language in LANGUAGES:
             self.assertIn("no-such-thing",
-                          self.bad(self.server.run("1", language, libraries=["no-such-thing"])))
+                          self.bad(server.run("1", language, libraries=["no-such-thing"])))
+        self.assertEqual(server.close(), 0)
 
 
 class Commands(Case):

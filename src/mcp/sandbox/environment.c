@@ -25,7 +25,8 @@ struct rule {
 	const char *reason; /* why it cannot be had here */
 };
 
-static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network, add_hosts, refuse, refuse_flag, check_flag,
+static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network, add_hosts, set_install,
+	refuse, refuse_flag, check_flag,
 	refuse_strict_flag, check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
@@ -37,6 +38,7 @@ static const struct rule rules[] = {
 	{"SANDBOX_SESSION_LIFETIME", NULL, true, set_lifetime, NULL},
 	{"SANDBOX_NETWORK", NULL, true, set_network, NULL},
 	{"SANDBOX_ALLOW", NULL, true, add_hosts, NULL},
+	{"SANDBOX_INSTALL", NULL, true, set_install, NULL},
 	/* The system's folders are read-only always, and capabilities are dropped always. */
 	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
 	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
@@ -51,7 +53,7 @@ static const struct rule rules[] = {
 	{"KEEP_TEMPLATE", NULL, true, refuse_flag, "the native backend makes no images to keep"},
 	{"NAMESPACE", NULL, true, refuse, "only the kubernetes backend has namespaces"},
 	{"R_REPO", NULL, true, refuse,
-	 "this version installs no packages, so no CRAN mirror is asked"},
+	 "R's own configuration says which mirror is asked"},
 };
 
 /* ---- values ---- */
@@ -312,6 +314,23 @@ static int add_hosts(const struct given *g, struct mcp_environment *e, struct sb
 	int r = e->network ? 0 : sbx_network_new(SBX_NETWORK_ALLOW, &e->network, err);
 
 	return r < 0 ? r : for_each_item(g, e, add_host, err);
+}
+
+/* ---- libraries ---- */
+
+static int set_install(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	char value[16];
+	bool on = false;
+
+	if (trim(g->value, value, sizeof(value)) && strcasecmp(value, "offline") == 0) {
+		e->install = MCP_INSTALL_OFFLINE;
+		return 0;
+	}
+	if (read_flag(g, &on, err) < 0)
+		return sbx_fail(err, SBX_E_INVALID, "%s must be one of: on, off, offline", g->name);
+	e->install = on ? MCP_INSTALL_ON : MCP_INSTALL_OFF;
+	return 0;
 }
 
 /* ---- what is so anyway ---- */

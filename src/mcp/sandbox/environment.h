@@ -9,6 +9,9 @@
 #include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
+/* Offline, what was installed before is there, and nothing else is installed. */
+enum mcp_install_mode { MCP_INSTALL_ON, MCP_INSTALL_OFF, MCP_INSTALL_OFFLINE };
+
 struct mcp_environment {
 	char backend[32];
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
@@ -18,6 +21,7 @@ struct mcp_environment {
 	size_t sessions;      /* at one time; SANDBOX_SESSIONS */
 	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
 	uint64_t lifetime_ms; /* SANDBOX_SESSION_LIFETIME, in seconds */
+	enum mcp_install_mode install; /* SANDBOX_INSTALL: on, off, offline */
 	/* The most that a call may ask for: SANDBOX_NETWORK, SANDBOX_ALLOW; owned. NULL: none. */
 	struct sbx_network *network;
 };

@@ -3,6 +3,9 @@
 
 #include "base/error.h"
 
+#include <llmsandbox/files.h>
+
+#include <stdlib.h>
 #include <string.h>
 
 #define ID_LEN 32
@@ -43,6 +46,16 @@ int mcp_lease_begin(struct mcp_lease *lease, struct mcp_call *call, const json_t
 	const char *id = json_string_value(json_object_get(arguments, "session_id"));
 
 	return mcp_lease_begin_id(lease, call, id, err);
+}
+
+int mcp_session_await(struct sbx_session *session, struct sbx_error *err)
+{
+	struct sbx_file_info info;
+	int r = sbx_session_stat_file(session, ".", &info, err);
+
+	if (r == 0)
+		free(info.path);
+	return r;
 }
 
 int mcp_lease_end(struct mcp_lease *lease, int r, struct sbx_error *err)
