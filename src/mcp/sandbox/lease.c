@@ -74,7 +74,8 @@ int mcp_lease_end_run(struct mcp_lease *lease, int r, const struct sbx_result *r
 	bool lost = r == 0 && result->reason == SBX_LOST;
 	struct sbx_error ignored;
 
-	if (lost)
+	/* Who ends a session cancels what runs in it. */
+	if (lost || (r == 0 && result->reason == SBX_CANCELLED))
 		r = sbx_registry_check(lease->registry, lease->session, err);
 	r = mcp_lease_end(lease, r, err);
 	/* Nothing can be done in it any more, so that nobody should be told that it is there. */
