@@ -86,7 +86,8 @@ static int send_request(struct client *client, json_t *request, const int *fds, 
 	if (all[0] < 0)
 		return cli_fail(err, SBX_E_SYSTEM, "cannot write the request: %s",
 				strerror(-all[0]));
-	memcpy(all + 1, fds, fd_count * sizeof(int));
+	for (size_t i = 0; i < fd_count; i++)
+		all[i + 1] = fds[i];
 	r = post_send(client->sock, &out, -1);
 	close(all[0]);
 	if (r == -EPIPE || r == -ECONNRESET)

@@ -4,9 +4,11 @@
 #include "cli/closest.h"
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/listing.h"
 #include "cli/names.h"
 #include "cli/signals.h"
 #include "cli/trouble.h"
+#include "cli/utf8.h"
 
 #include <llmsandbox/language.h>
 
@@ -150,6 +152,30 @@ static void print_line(const json_t *session)
 	       json_is_true(json_object_get(session, "busy")) ? "busy" : idle, ends);
 }
 
+static void print_process(const json_t *process)
+{
+	auto_free char *command = paper_bytes(json_object_get(process, "command"));
+	auto_free char *tame = listing_tame(command ? command : "");
+	const json_t *status = json_object_get(process, "exit_code");
+	char state[32] = "running";
+
+	if (status != NULL)
+		snprintf(state, sizeof(state), "ended: %d", (int)json_integer_value(status));
+	else if (!json_is_true(json_object_get(process, "running")))
+		snprintf(state, sizeof(state), "ended");
+	printf("  %-3lld %-14s %s\n", json_integer_value(json_object_get(process, "process")), state,
+	       tame ? tame : "?");
+}
+
+static void print_processes(const json_t *list)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach (list, i, process)
+		print_process(process);
+}
+
 static void print_table(const json_t *list)
 {
 	const json_t *session;
@@ -157,8 +183,28 @@ static void print_table(const json_t *list)
 
 	if (json_array_size(list) > 0)
 		printf("%-20s %-10s %8s %8s %8s\n", "NAME", "LANGUAGE", "AGE", "IDLE", "ENDS IN");
-	json_array_foreach (list, i, session)
+	json_array_foreach (list, i, session) {
 		print_line(session);
+		print_processes(json_object_get(session, "processes"));
+	}
+}
+
+/* Commands are bytes on paper; programs that read our JSON want text. */
+static void make_readable(const json_t *sessions)
+{
+	const json_t *session;
+	json_t *process;
+	size_t i, j;
+
+	json_array_foreach (sessions, i, session) {
+		json_array_foreach (json_object_get(session, "processes"), j, process) {
+			auto_free char *bytes = paper_bytes(json_object_get(process, "command"));
+			bool changed;
+			auto_free char *text = bytes ? utf8_replace(bytes, &changed) : NULL;
+
+			json_object_set_new(process, "command", json_string(text ? text : ""));
+		}
+	}
 }
 
 /* No holder is no session, and not our failure. */
@@ -187,7 +233,8 @@ static int list(const struct invocation *inv)
 	if (ask_list(&sessions, &err) < 0)
 		return execute_fail(&settings, &err);
 	if (settings.json) {
-		json_dumpf(sessions, stdout, JSON_INDENT(2));
+		make_readable(sessions);
+		json_dumpf(sessions, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 		putchar('\n');
 	} else {
 		print_table(sessions);
@@ -203,7 +250,8 @@ const struct command cmd_session_list = {
 	.summary = "list your sessions",
 	.mixes = true,
 	.text = "One line per session: its name, its language, its age, for how long it was\n"
-		"not used, and when it ends if that goes on.\n",
+		"not used, and when it ends if that goes on. Below it are its programs in the\n"
+		"background with their numbers.\n",
 	.run = list,
 };
 

@@ -2,6 +2,7 @@
 #include "cli/holder.h"
 
 #include "cli/files.h"
+#include "cli/holder_programs.h"
 #include "cli/holder_request.h"
 #include "cli/runtime.h"
 #include "cli/trouble.h"
@@ -327,6 +328,8 @@ static int open_holder(struct holder *h, struct sbx_error *err)
 	if (h->signal_fd < 0 || h->done_fd < 0)
 		return cli_fail(err, SBX_E_SYSTEM, "cannot wait for events: %s", strerror(errno));
 	r = sbx_registry_new(&limits, &h->hall.registry, err);
+	if (r == 0)
+		r = programs_new(h->hall.registry, &h->hall.programs, err);
 	return r < 0 ? r : runtime_listen(h->folder_fd, &h->listen_fd, err);
 }
 
@@ -343,6 +346,7 @@ static void close_holder(struct holder *h)
 		poll(&done, 1, -1);
 		eventfd_read(h->done_fd, &ignored);
 	}
+	programs_free(h->hall.programs);
 	sbx_registry_free(h->hall.registry);
 }
 

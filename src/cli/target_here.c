@@ -81,6 +81,8 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (r == 0 && s->json)
 		r = sbx_result_format_json(here->result, s->stream ? 0 : 2, &ret->json, err);
 	ret->result = here->result;
+	if (r == 0)
+		note_network(here->result, ret->note);
 	if (r < 0) {
 		free_here(here);
 		ret->internal = NULL;
