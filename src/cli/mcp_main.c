@@ -162,6 +162,22 @@ static int get_limits(struct settings *ret, struct sbx_error *err)
 	return r < 0 ? r : config_load_environment(ret, err);
 }
 
+static int make_sandbox(const struct settings *s, const struct settings *limits,
+			struct mcp_sandbox **ret, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	struct mcp_sandbox_options options = {
+		.environment = (const char *const *)environ, .limits = limits->spec};
+	int r = settings_make_network(s, &network, err);
+
+	if (r < 0)
+		return r;
+	options.network = network;
+	r = mcp_sandbox_new(&options, ret, err);
+	sbx_network_free(network);
+	return r;
+}
+
 static int run(const struct settings *s)
 {
 	struct settings limits = {0};
@@ -176,7 +192,7 @@ static int run(const struct settings *s)
 			       ? 0
 			       : STATUS_TROUBLE;
 	if (check(s, &err) < 0 || get_limits(&limits, &err) < 0 ||
-	    mcp_sandbox_new((const char *const *)environ, limits.spec, &sandbox, &err) < 0) {
+	    make_sandbox(s, &limits, &sandbox, &err) < 0) {
 		settings_done(&limits);
 		return cli_usage(&err, cmd_mcp.name);
 	}

@@ -28,8 +28,8 @@ CLEAN = {name: value for name, value in os.environ.items()
 class Server:
     """The program, greeted."""
 
-    def __init__(self, **environment):
-        self.process = subprocess.Popen([PROGRAM, "mcp"], stdin=subprocess.PIPE,
+    def __init__(self, *options, **environment):
+        self.process = subprocess.Popen([PROGRAM, "mcp", *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env={**CLEAN, **environment})
         self.lines = queue.Queue()
         self.next_id = 0
@@ -339,8 +339,9 @@ class Start(unittest.TestCase):
         self.assertEqual(helped.stdout, self.program("mcp", "--help").stdout)
         with open(os.path.join(os.environ["SBX_SOURCE"], "docs/man/llm-sandbox-mcp.1.scd")) as page:
             manual = page.read()
-        options = re.findall(r"--[a-z-]+", helped.stdout.split("Server\n")[1])
+        options = re.findall(r"--[a-z-]+", helped.stdout.split("Network\n")[1])
         self.assertIn("--token-file", options)
+        self.assertIn("--allow", options)
         for option in options:
             self.assertIn("*%s*" % option, manual)
         self.assertRegex(self.program("mcp", "--version").stdout, r"^llm-sandbox-mcp \d")

@@ -425,6 +425,10 @@ class Network(SessionCase):
                      "a.example.org:*", "example.net"):
             text = self.bad(some.run("1", allow=[host]))
             self.assertIn("*.example.org, example.com:8443", text)
+        options = Server("--allow", "*.example.org", SANDBOX_NETWORK="open")
+        self.good(options.run("1", allow=["a.example.org"]))
+        self.assertIn("'allow'", self.bad(options.run("1", network="open")))
+        self.assertEqual(options.close(), 0)
         self.assertIn("'allow'", self.bad(some.run("1", network="open")))
         self.assertIn("goes with", self.bad(some.run("1", network="none", allow=["a.example.org"])))
         self.assertEqual(some.close(), 0)

@@ -3,8 +3,10 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "egress/policy.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -493,6 +495,18 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 		return r;
 	}
 	*ret = spec;
+	return 0;
+}
+
+int mcp_environment_set_network(struct mcp_environment *e, const struct sbx_network *network,
+				struct sbx_error *err)
+{
+	struct sbx_network *copy = sbx_network_copy(network);
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep a network");
+	sbx_network_free(e->network);
+	e->network = copy;
 	return 0;
 }
 

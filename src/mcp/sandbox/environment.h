@@ -37,6 +37,10 @@ int mcp_environment_read(const char *const *variables, struct mcp_environment *r
  */
 void mcp_environment_set_limits(struct mcp_environment *environment, const struct sbx_spec *limits);
 
+/* This, and not what the variables said, is the most that a call may reach; it is copied. */
+int mcp_environment_set_network(struct mcp_environment *environment,
+				const struct sbx_network *network, struct sbx_error *err);
+
 void mcp_environment_done(struct mcp_environment *environment);
 
 /* A new spec with what the environment says. */

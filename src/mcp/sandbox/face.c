@@ -60,17 +60,27 @@ static int make_registry(struct mcp_sandbox *sandbox, struct sbx_error *err)
 	return sbx_registry_new(&limits, &sandbox->registry, err);
 }
 
-int mcp_sandbox_new(const char *const *environment, const struct sbx_spec *limits,
-		    struct mcp_sandbox **ret, struct sbx_error *err)
+static int set_options(struct mcp_environment *e, const struct mcp_sandbox_options *options,
+		       struct sbx_error *err)
+{
+	int r = mcp_environment_read(options->environment, e, err);
+
+	if (r == 0 && options->limits != NULL)
+		mcp_environment_set_limits(e, options->limits);
+	if (r == 0 && options->network != NULL)
+		r = mcp_environment_set_network(e, options->network, err);
+	return r;
+}
+
+int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbox **ret,
+		    struct sbx_error *err)
 {
 	struct mcp_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int r;
 
 	if (sandbox == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make the server");
-	r = mcp_environment_read(environment, &sandbox->environment, err);
-	if (r == 0 && limits != NULL)
-		mcp_environment_set_limits(&sandbox->environment, limits);
+	r = set_options(&sandbox->environment, options, err);
 	if (r == 0)
 		r = make_registry(sandbox, err);
 	if (r < 0) {

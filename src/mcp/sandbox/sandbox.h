@@ -6,7 +6,7 @@
  *	struct mcp_sandbox *sandbox;
  *	struct mcp_face face;
  *
- *	mcp_sandbox_new((const char *const *)environ, NULL, &sandbox, &err);
+ *	mcp_sandbox_new(&options, &sandbox, &err);
  *	mcp_sandbox_face(sandbox, &face);
  *	... mcp_server_new(&face, &server, &err) ... mcp_server_free(server);
  *	mcp_sandbox_free(sandbox);
@@ -17,14 +17,22 @@
 
 #include "mcp/mcp.h"
 
+#include <llmsandbox/network.h>
+#include <llmsandbox/spec.h>
+
 struct mcp_sandbox;
 
-/*
- * What the environment asks for and cannot have is an error; see environment.h. limits, which may
- * be NULL and lives as long as the sandbox, has those that hold where nobody asks for others.
- */
-int mcp_sandbox_new(const char *const *environment, const struct sbx_spec *limits,
-		    struct mcp_sandbox **ret, struct sbx_error *err);
+struct mcp_sandbox_options {
+	const char *const *environment; /* "NAME=value" …, NULL; see environment.h */
+	/* Limits that hold where nobody asks for others; lives as long as the sandbox. Or NULL. */
+	const struct sbx_spec *limits;
+	/* The most that a call may reach; is copied. NULL: what the environment says. */
+	const struct sbx_network *network;
+};
+
+/* What the environment asks for and cannot have is an error. */
+int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbox **ret,
+		    struct sbx_error *err);
 void mcp_sandbox_free(struct mcp_sandbox *sandbox);
 
 /* The face lives as long as the sandbox; set workers in it if you like. */
