@@ -80,8 +80,10 @@ const struct command cmd_mcp = {
 	.arguments = "[OPTIONS] | install --client CLIENT [OPTIONS]",
 	.summary = "serve sandboxes to MCP clients, or set a client up for it",
 	.text = "Serves the Model Context Protocol on stdin and stdout, or with --http over HTTP,\n"
-		"until stdin ends or SIGTERM comes. It is the program llm-sandbox-mcp. The network's\n"
-		"options are the most that a model may ask for; without them it gets none.\n"
+		"until stdin ends or SIGTERM comes. It is the program llm-sandbox-mcp.\n"
+		"\n"
+		"The network's options are the most that a model may ask for; without them it\n"
+		"gets none.\n"
 		"\n"
 		"'llm-sandbox mcp install --client CLIENT' makes a client start it;\n"
 		"'llm-sandbox mcp install --help' lists clients and options.\n",
