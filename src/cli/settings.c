@@ -355,21 +355,37 @@ static int fill_network(const struct settings *s, struct sbx_network *network,
 			return cli_prefix(err, w->where);
 	}
 	sbx_network_set_limits(network, &s->network_limits);
-	return sbx_spec_set_network(s->spec, network, err);
+	return 0;
 }
 
 /* A rule is checked also where there is to be no network: it may be misspelt. */
-static int set_network(struct settings *s, struct sbx_error *err)
+int settings_make_network(const struct settings *s, struct sbx_network **ret, struct sbx_error *err)
 {
 	struct sbx_network *network;
 	int r;
 
+	*ret = NULL;
 	if (!s->network_given && s->rule_count == 0)
 		return 0;
 	r = sbx_network_new(s->network_given ? s->network : SBX_NETWORK_ALLOW, &network, err);
 	if (r < 0)
 		return r;
 	r = fill_network(s, network, err);
+	if (r == 0)
+		*ret = network;
+	else
+		sbx_network_free(network);
+	return r;
+}
+
+static int set_network(struct settings *s, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	int r = settings_make_network(s, &network, err);
+
+	if (r < 0 || network == NULL)
+		return r;
+	r = sbx_spec_set_network(s->spec, network, err);
 	sbx_network_free(network);
 	return r;
 }

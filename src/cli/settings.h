@@ -102,6 +102,10 @@ int settings_set_idle(struct settings *s, const char *value, const char *where,
 int settings_set_holder_idle(struct settings *s, const char *value, const char *where,
 			     struct sbx_error *err);
 
+/* What the network's options add up to; the caller's. NULL when none of them is given. */
+int settings_make_network(const struct settings *s, struct sbx_network **ret,
+			  struct sbx_error *err);
+
 /* Mounts, the work folder, which may be in one of them, and the network. */
 int settings_finish(struct settings *s, struct sbx_error *err);
 
