@@ -67,7 +67,7 @@ int sbx_link_queue(struct sbx_link *link, enum wire_type type, uint32_t channel,
 
 size_t sbx_link_queued(const struct sbx_link *link)
 {
-	return link->conn.out.len - link->conn.out_at;
+	return sbx_conn_queued(&link->conn);
 }
 
 int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err)

@@ -78,6 +78,12 @@ struct wire_frame {
  */
 int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret);
 
+/*
+ * The header alone, of a frame whose payload has not come yet: ret->payload is NULL and ret->len
+ * what it will have. As wire_frame_parse(), but 1 when the header is there.
+ */
+int wire_header_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret);
+
 /* Write the header of a frame; type may carry WIRE_MORE. len is at most WIRE_PAYLOAD_MAX. */
 void wire_header_format(uint8_t ret[WIRE_HEADER_SIZE], unsigned int type, uint32_t channel,
 			size_t len);
