@@ -119,7 +119,9 @@ int sbx_network_start(struct sbx_session *s, struct sbx_error *err)
 
 	if (r < 0 || s->link.relay == NULL || s->network.proxy_port != 0)
 		return r;
-	return start_proxy(s, err);
+	/* Connections outlive their programs: what was sent last, and who has to be told of the end. */
+	r = sbx_session_keep(s, err);
+	return r < 0 ? r : start_proxy(s, err);
 }
 
 /* ---- what users call ---- */
