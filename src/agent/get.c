@@ -102,23 +102,18 @@ static int end_file(struct get *g)
 static int send_data(struct get *g, struct sbx_conn *conn, uint32_t channel, size_t *credit)
 {
 	uint64_t left = g->data_end - g->at;
-	size_t most = *credit < WIRE_PAYLOAD_MAX ? *credit : WIRE_PAYLOAD_MAX;
+	size_t len = *credit < WIRE_PAYLOAD_MAX ? *credit : WIRE_PAYLOAD_MAX;
 	struct sbx_error ignored;
-	char *at;
-	ssize_t n;
+	struct stat st;
 
-	most = left < most ? (size_t)left : most;
-	at = sbx_conn_begin(conn, most, &ignored);
-	if (at == NULL)
-		return -ENOBUFS;
-	n = pread(g->fd, at, most, (off_t)g->at);
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	if (n == 0)
+	if (fstat(g->fd, &st) < 0 || (uint64_t)st.st_size <= g->at)
 		return end_file(g);
-	sbx_conn_commit(conn, WIRE_DATA, channel, (size_t)n);
-	*credit -= (size_t)n;
-	g->at += (uint64_t)n;
+	left = (uint64_t)st.st_size - g->at < left ? (uint64_t)st.st_size - g->at : left;
+	len = left < len ? (size_t)left : len;
+	if (sbx_conn_queue_file(conn, WIRE_DATA, channel, g->fd, g->at, len, &ignored) < 0)
+		return -ENOBUFS;
+	*credit -= len;
+	g->at += len;
 	return 0;
 }
 
@@ -179,6 +174,8 @@ static int step_walk(struct get *g, struct sbx_conn *conn, uint32_t channel)
 
 int get_step(struct get *g, struct sbx_conn *conn, uint32_t channel, size_t *credit)
 {
+	if (conn->file_failed)
+		return -EIO;
 	if (g->fd >= 0)
 		return step_file(g, conn, channel, credit);
 	return g->walks ? step_walk(g, conn, channel) : 1;

@@ -13,6 +13,7 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sbx_conn {
 	int fd;	   /* not owned */
@@ -21,6 +22,11 @@ struct sbx_conn {
 	size_t in_at; /* parsed up to here */
 	struct sbx_buf out;
 	size_t out_at; /* written up to here */
+	/* Bytes of a file that belong behind out.data[file_mark], where file_left is not 0. */
+	int file_fd; /* owned as long */
+	uint64_t file_at;
+	size_t file_left, file_mark;
+	bool file_failed; /* zeros went in place of bytes that could not be read */
 	bool eof;
 };
 
@@ -38,11 +44,19 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err);
 void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used);
 
+/*
+ * Queue a frame whose payload are len bytes of a file, 1 to WIRE_PAYLOAD_MAX, which the kernel
+ * takes from there when the frame is written; other messages may be queued behind it, but no
+ * second such frame as long as sbx_conn_has_file(). A file that turns out to be shorter is filled
+ * up with zeros; one that cannot be read too, and file_failed is set. Needs O_NONBLOCK on the
+ * stream: sendfile(2) has no flag for it.
+ */
+int sbx_conn_queue_file(struct sbx_conn *c, enum wire_type type, uint32_t channel, int fd,
+			uint64_t offset, size_t len, struct sbx_error *err);
+bool sbx_conn_has_file(const struct sbx_conn *c);
+
 /* Bytes queued and not written yet. */
-static inline size_t sbx_conn_queued(const struct sbx_conn *c)
-{
-	return c->out.len - c->out_at;
-}
+size_t sbx_conn_queued(const struct sbx_conn *c);
 
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
