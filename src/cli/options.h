@@ -43,9 +43,11 @@ enum {
 	FOR_LS = 2048,
 	FOR_CAT = 4096,
 	FOR_HOLDER = 8192,
+	FOR_LOGS = 16384,
+	FOR_KILL = 32768,
 	FOR_RUNS = FOR_RUN | FOR_EXEC,
 	FOR_SANDBOXES = FOR_RUNS | FOR_START,
-	FOR_ALL = 16383,
+	FOR_ALL = 65535,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,

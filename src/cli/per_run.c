@@ -16,7 +16,8 @@ static int refuse_fixed(const struct invocation *inv, struct sbx_error *err)
 		if (!o->per_run && (o->commands & FOR_START) && o->group != GROUP_OUTPUT &&
 		    o->group != GROUP_CODE)
 			return cli_fail(err, SBX_E_INVALID,
-					"--%s cannot change in a session; give it to 'session start'",
+					"--%s cannot change in a session; "
+					"give it to 'session start'",
 					option_name(o));
 	}
 	return 0;

@@ -244,7 +244,7 @@ static int make_unless_there(const struct search *s, struct sbx_error *err)
 	}
 	r = sbx_store_new_name(name, err);
 	if (r == 0)
-		r = sbx_store_stage(&s->store, s->id, name, &staging, err);
+		r = sbx_store_stage(&s->store, s->id, &staging, err);
 	if (r == 0)
 		r = build_into(s, staging, name, err);
 	sbx_store_unstage(&s->store, s->id);

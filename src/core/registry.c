@@ -38,6 +38,7 @@
 /* Somebody who waits to have a session alone. */
 struct waiter {
 	int wake_fd;
+	struct sbx_cancel *cancel; /* or NULL */
 	bool granted;
 	TAILQ_ENTRY(waiter) link;
 };
@@ -51,7 +52,8 @@ struct entry {
 	uint64_t used_ns;	       /* when it was opened or released last */
 	uint64_t life_ends_ns;	       /* or NEVER */
 	unsigned int holders;
-	bool alone; /* one of them has it alone */
+	bool alone; /* one of them has it alone … */
+	struct sbx_cancel *cancel; /* … and this to be stopped by, or NULL */
 	TAILQ_HEAD(, waiter) waiters;
 	unsigned int waiter_count;
 	struct sbx_ended ended; /* how it ended, and when; SBX_ALIVE before */
@@ -181,6 +183,8 @@ static void kill_holders(struct entry *e)
 	e->kill_ns = NEVER;
 	if (e->holders > 0)
 		sbx_place_kill(e->session->place);
+	if (e->cancel != NULL)
+		sbx_cancel_kill(e->cancel);
 }
 
 static void end_now(struct sbx_registry *r, struct entry *e)
@@ -557,6 +561,13 @@ static void hold(struct entry *e)
 	e->info.operations++;
 }
 
+static void hold_alone(struct entry *e, struct sbx_cancel *cancel)
+{
+	hold(e);
+	e->alone = true;
+	e->cancel = cancel;
+}
+
 int sbx_registry_acquire(struct sbx_registry *r, const char *owner, const char *id,
 			 struct sbx_session **ret, struct sbx_error *err)
 {
@@ -583,13 +594,13 @@ static void pass_on(struct entry *e)
 	struct waiter *w = TAILQ_FIRST(&e->waiters);
 
 	e->alone = false;
+	e->cancel = NULL;
 	if (w == NULL || e->ended.end != SBX_ALIVE)
 		return;
-	e->alone = true;
 	w->granted = true;
 	TAILQ_REMOVE(&e->waiters, w, link);
 	e->waiter_count--;
-	hold(e);
+	hold_alone(e, w->cancel);
 	eventfd_write(w->wake_fd, 1);
 }
 
@@ -655,7 +666,7 @@ static int queue_up(struct sbx_registry *r, struct entry *e, struct sbx_cancel *
 		    struct sbx_error *err)
 {
 	auto_close int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct waiter w = {.wake_fd = fd};
+	struct waiter w = {.wake_fd = fd, .cancel = cancel};
 	struct sbx_ended ended;
 
 	if (fd < 0)
@@ -697,8 +708,7 @@ int sbx_registry_acquire_alone(struct sbx_registry *r, const char *owner, const 
 	} else if (e->alone) {
 		result = queue_up(r, e, cancel, err);
 	} else {
-		e->alone = true;
-		hold(e);
+		hold_alone(e, cancel);
 	}
 	if (result == 0)
 		*ret = e->session;

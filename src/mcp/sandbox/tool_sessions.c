@@ -110,17 +110,28 @@ static int open_session(struct mcp_call *call, const json_t *arguments,
 	return r < 0 ? r : sbx_registry_open(sandbox->registry, &how, ret, err);
 }
 
-/* A client that went away meanwhile will not close it. */
-static int close_if_cancelled(struct mcp_call *call, const struct sbx_session_info *info,
-			      struct sbx_error *err)
+static int await_sandbox(struct mcp_call *call, const struct sbx_session_info *info,
+			 struct sbx_error *err)
+{
+	struct mcp_lease lease;
+	int r = mcp_lease_begin_id(&lease, call, info->id, err);
+
+	if (r < 0)
+		return r;
+	r = mcp_session_await(lease.session, err);
+	r = mcp_lease_end(&lease, r, err);
+	/* A client that went away meanwhile will not close it. */
+	if (r == 0 && mcp_call_is_cancelled(call))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
+	return r;
+}
+
+static void close_again(struct mcp_call *call, const struct sbx_session_info *info)
 {
 	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct sbx_error ignored;
 
-	if (!mcp_call_is_cancelled(call))
-		return 0;
 	sbx_registry_close(sandbox->registry, mcp_owner(call), info->id, &ignored);
-	return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
 }
 
 static int run_create(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
@@ -129,10 +140,13 @@ static int run_create(struct mcp_call *call, const json_t *arguments, struct sbx
 	json_t *object;
 	int r = open_session(call, arguments, &info, err);
 
-	if (r == 0)
-		r = close_if_cancelled(call, &info, err);
 	if (r < 0)
 		return r;
+	r = await_sandbox(call, &info, err);
+	if (r < 0) {
+		close_again(call, &info);
+		return r;
+	}
 	object = describe(&info);
 	mcp_set(object, "message", advise(&info));
 	return mcp_reply(call, object, err);
