@@ -10,7 +10,8 @@
 
 #define READ_SIZE (256u << 10)
 #define OUT_MAX	  (WIRE_MESSAGE_MAX + (1u << 20))
-#define PIPE_ROOM (512 << 10)
+#define PIPE_ROOM (1 << 20)
+#define SOCKET_ROOM (1 << 20)
 
 /* A turn takes no more from the stream than it does without a taker. */
 #define HEADERS_A_TURN 16
@@ -99,6 +100,13 @@ void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, 
 }
 
 /* ---- writing ---- */
+
+void sbx_conn_widen(struct sbx_conn *c)
+{
+	int room = SOCKET_ROOM;
+
+	setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+}
 
 /* Room for one more payload of len bytes, in the pipe and for its header: 0 or -errno. */
 static int prepare_part(struct sbx_conn *c, size_t len)

@@ -47,6 +47,9 @@ static inline size_t sbx_conn_queued(const struct sbx_conn *c)
 	return c->out.len - c->out_at + c->bulk_out.bytes;
 }
 
+/* There will be much to send: more room in the kernel makes fewer turns of it. */
+void sbx_conn_widen(struct sbx_conn *c);
+
 /*
  * A DATA frame of up to len bytes that are spliced from fd: how many, 0 at its end, -EAGAIN when
  * there are none now or it cannot be done now (reading tells), or another -errno.
