@@ -406,6 +406,17 @@ class Network(SessionCase):
         for host in ("", "http://x.example", "a b", "x" * 300):
             self.assertTrue(self.bad(self.server.run("1", allow=[host])), host)
 
+    def test_the_hosts_of_package_managers_are_those_that_they_are_set_up_for(self):
+        with tempfile.TemporaryDirectory() as cache:
+            server = Server(XDG_CACHE_HOME=cache, PIP_INDEX_URL="http://%s/simple" % self.at,
+                            SANDBOX_NETWORK="packages")
+            run = self.good(server.run(self.FETCH, args=["http://%s/" % self.at], network="packages"))
+            self.assertEqual(run["stdout"], "hello\n", run)
+            run = self.good(server.run(self.FETCH, network="packages", args=[
+                "http://127.0.0.2:%d/" % (self.peer.server_port - 1)]))
+            self.assertEqual(run["network"][0]["verdict"], "denied")
+            self.assertEqual(server.close(), 0)
+
     def test_no_more_is_given_than_the_operator_allows(self):
         none = Server()
         for wish in ({"network": "open"}, {"network": "packages"}, {"network": "allow"},
