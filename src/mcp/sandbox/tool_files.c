@@ -351,6 +351,11 @@ static int run_list(struct mcp_call *call, const json_t *arguments, struct sbx_e
 	r = sbx_session_list_files(lease.session, path, get_flag(arguments, "recursive"),
 				   LISTED_MOST, &list, &count, err);
 	r = mcp_lease_end(&lease, r, err);
+	if (r < 0 && err->code == SBX_E_LIMIT)
+		return sbx_fail(err, SBX_E_LIMIT,
+				"'%.256s' has more than %d entries: list a folder in it, or let "
+				"execute_command look for what you need",
+				path, LISTED_MOST);
 	if (r < 0)
 		return r;
 	entries = json_array();

@@ -14,8 +14,8 @@ static int install(struct mcp_call *call, const json_t *arguments, const char *l
 
 	if (r < 0)
 		return r;
-	r = mcp_install_libraries(call, lease.session, language, json_object_get(arguments, "libraries"), watch,
-			ret, err);
+	r = mcp_install_libraries(call, lease.session, language,
+				  json_object_get(arguments, "libraries"), watch, ret, err);
 	return mcp_lease_end(&lease, r, err);
 }
 
