@@ -363,6 +363,23 @@ static void closing_the_session_ends_it(void **state)
 	assert_string_equal(test_shell(t, "echo fresh")->out.data, "fresh\n");
 }
 
+static void a_time_longer_than_any_clock_is_no_time_at_once(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_io io = {.timeout_ms = UINT64_MAX / 1000000 + 1};
+	struct sbx_result *r = NULL;
+	struct sbx_process *p;
+	struct sbx_error err;
+
+	t->io.timeout_ms = io.timeout_ms;
+	assert_string_equal(test_shell(t, "sleep 0.2; echo ended")->out.data, "ended\n");
+	p = begin(t, "sleep 0.2; echo ended", &io);
+	assert_int_equal(sbx_process_wait(p, io.timeout_ms, NULL, &r, &err), 0);
+	assert_string_equal(r->out.data, "ended\n");
+	sbx_result_free(r);
+	sbx_process_free(p);
+}
+
 /* ---- beside a run of another thread ---- */
 
 struct runner {
@@ -498,6 +515,7 @@ int main(void)
 		sandbox_test(output_that_is_kept_so_far_tells_what_is_missing),
 		sandbox_test(what_memory_did_to_a_run_is_not_told_of_it),
 		sandbox_test(closing_the_session_ends_it),
+		sandbox_test(a_time_longer_than_any_clock_is_no_time_at_once),
 		sandbox_test(it_ends_while_another_thread_runs_something),
 		sandbox_test(threads_may_use_a_session_its_processes_and_its_network_at_once),
 	};
