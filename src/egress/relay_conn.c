@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,9 +194,13 @@ static int connect_next(struct relay_conn *c, struct sbx_error *err)
 
 static int on_connected(struct relay_conn *c, struct sbx_error *err)
 {
+	struct pollfd fd = {.fd = c->fd, .events = POLLOUT};
 	int e = 0;
 	socklen_t len = sizeof(e);
 
+	/* The event may be of the address before, which was given up in this same pump. */
+	if (poll(&fd, 1, 0) == 0)
+		return 0;
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &e, &len) < 0)
 		e = errno;
 	if (e == 0)
