@@ -329,7 +329,7 @@ void transfer_abort(struct transfer *t)
 bool transfer_wants_turn(const struct transfer *t, const struct sbx_conn *conn)
 {
 	if (t->kind == TRANSFER_GET)
-		return sbx_conn_queued(conn) < QUEUE_ENOUGH && !sbx_conn_has_file(conn) &&
+		return sbx_conn_queued(conn) < QUEUE_ENOUGH &&
 		       (t->credit > 0 || get_needs_no_credit(&t->get));
 	return t->kind == TRANSFER_REMOVE;
 }
@@ -351,7 +351,7 @@ void transfer_pump(struct transfer *t, struct sbx_conn *conn)
 		else if (r > 0)
 			answer(t, conn);
 		/* The host reads while we read on; what goes wrong shows at the loop's own flush. */
-		if (sbx_conn_has_file(conn) || sbx_conn_queued(conn) >= WIRE_PAYLOAD_MAX)
+		if (sbx_conn_queued(conn) >= WIRE_PAYLOAD_MAX)
 			sbx_conn_flush(conn, &ignored);
 	}
 	act_as_agent(t->fence);

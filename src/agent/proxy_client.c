@@ -3,6 +3,7 @@
 
 #include "agent/send.h"
 #include "base/clock.h"
+#include "base/splice.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #define ASKING_MS    30000 /* to say what it wants */
 #define LEAVING_MS   3000  /* to take the answer and go */
-#define GRANT_SIZE   (WIRE_WINDOW / 4)
+#define GRANT_SIZE   (WIRE_CONNECTION_WINDOW / 4)
 #define QUEUE_MOST   (1u << 20) /* on the stream: beyond that no client is read */
 #define READS_A_TURN 4
 #define TEXT_MOST    4096
@@ -31,8 +32,8 @@ struct client *client_new(int fd, uint32_t channel)
 	c->in = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX);
 	c->head = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX + 512);
 	/* A window, and the answer that goes before it. */
-	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_WINDOW + TEXT_MOST + 1024);
-	c->credit = WIRE_WINDOW;
+	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_CONNECTION_WINDOW + TEXT_MOST + 1024);
+	c->credit = WIRE_CONNECTION_WINDOW;
 	c->deadline_ns = sbx_deadline_ns(ASKING_MS);
 	c->poll_at = SIZE_MAX;
 	return c;
@@ -395,15 +396,40 @@ static long filter(struct client *c, struct sbx_conn *conn, const char *data, si
 	return n;
 }
 
+/* As read_piece(), without a copy; *ret_done is false where reading must tell. */
+static bool splice_piece(struct client *c, struct sbx_conn *conn, size_t most, bool *ret_done)
+{
+	ssize_t n = sbx_conn_splice(conn, c->channel, c->fd, most);
+
+	c->is_bulky = n >= (ssize_t)SBX_BULK_LEAST;
+	*ret_done = n != -EAGAIN;
+	if (n == 0)
+		finish_in(c, conn);
+	else if (n < 0 && n != -EAGAIN)
+		drop(c, conn);
+	if (n <= 0)
+		return false;
+	c->credit -= (size_t)n;
+	return true;
+}
+
 /* Read once into the stream's queue: false when there is nothing more to be had now. */
 static bool read_piece(struct client *c, struct sbx_conn *conn)
 {
 	size_t most = c->credit < WIRE_PAYLOAD_MAX ? c->credit : WIRE_PAYLOAD_MAX;
 	struct sbx_error ignored;
-	char *at = sbx_conn_begin(conn, most, &ignored);
-	ssize_t n = at ? recv(c->fd, at, most, 0) : -1;
+	bool done = false, more;
 	long passed;
+	ssize_t n;
+	char *at;
 
+	if (c->is_bulky && !c->has_body && most >= SBX_BULK_LEAST) {
+		more = splice_piece(c, conn, most, &done);
+		if (done)
+			return more;
+	}
+	at = sbx_conn_begin(conn, most, &ignored);
+	n = at ? recv(c->fd, at, most, 0) : -1;
 	if (n == 0)
 		finish_in(c, conn);
 	else if (n < 0 && at != NULL && errno != EAGAIN && errno != EINTR)
@@ -415,14 +441,22 @@ static bool read_piece(struct client *c, struct sbx_conn *conn)
 		return false;
 	sbx_conn_commit(conn, WIRE_DATA, c->channel, (size_t)passed);
 	c->credit -= (size_t)passed;
+	if (most >= 2 * SBX_BULK_LEAST)
+		c->is_bulky = n >= (ssize_t)(2 * SBX_BULK_LEAST);
 	return (size_t)n == most;
+}
+
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static bool has_credit(const struct client *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
 }
 
 static bool wants_read(const struct client *c, const struct sbx_conn *conn)
 {
 	if (c->phase == CLIENT_ASKING || c->phase == CLIENT_LEAVING)
 		return true;
-	return c->phase == CLIENT_OPEN && !c->in_ended && c->credit > 0 &&
+	return c->phase == CLIENT_OPEN && !c->in_ended && has_credit(c) &&
 	       !(c->has_body && c->body.done) && sbx_conn_queued(conn) < QUEUE_MOST;
 }
 
@@ -517,7 +551,7 @@ static int take_data(struct client *c, struct sbx_conn *conn, const struct wire_
 {
 	size_t at = 0;
 
-	if (c->phase != CLIENT_OPEN || c->out_ended || frame->len > WIRE_WINDOW - c->owed)
+	if (c->phase != CLIENT_OPEN || c->out_ended || frame->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return break_off(frame, err);
 	c->owed += frame->len;
 	while (!has_output(c) && at < frame->len) {
@@ -539,12 +573,46 @@ static int take_data(struct client *c, struct sbx_conn *conn, const struct wire_
 	return 0;
 }
 
+/* What the client does not take at once is copied and waits, so that the pipe is empty again. */
+static void keep_rest(struct client *c, int pipe, size_t len)
+{
+	char *at = sbx_buf_reserve(&c->out, len);
+	ssize_t n = at ? read(pipe, at, len) : -1;
+
+	if (n == (ssize_t)len)
+		c->out.len += len;
+	else
+		c->out.failed = true;
+}
+
+size_t client_take_bulk(struct client *c, struct sbx_conn *conn, const struct client_bulk *bulk)
+{
+	ssize_t n, passed = 0, m = 1;
+
+	if (c->phase != CLIENT_OPEN || c->out_ended || has_output(c) || bulk->len < SBX_BULK_LEAST ||
+	    bulk->len > WIRE_CONNECTION_WINDOW - c->owed)
+		return 0;
+	n = sbx_splice_in(bulk->stream_fd, bulk->pipe[1], bulk->len);
+	if (n <= 0)
+		return 0;
+	c->owed += (size_t)n;
+	for (; passed < n && m > 0; passed += m > 0 ? m : 0)
+		m = sbx_splice_out(bulk->pipe[0], c->fd, (size_t)(n - passed));
+	if (passed < n)
+		keep_rest(c, bulk->pipe[0], (size_t)(n - passed));
+	if (c->out.failed)
+		drop(c, conn);
+	else
+		flush(c, conn);
+	return (size_t)n;
+}
+
 static int take_credit(struct client *c, const struct wire_frame *frame, struct sbx_error *err)
 {
 	struct wire_credit m;
 
 	if (c->phase != CLIENT_OPEN || !wire_credit_parse(frame->payload, frame->len, &m) ||
-	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_WINDOW - c->credit)
+	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_CONNECTION_WINDOW - c->credit)
 		return break_off(frame, err);
 	c->credit += m.bytes;
 	return 0;

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SMALL 16384u
 
 struct copy_in {
 	struct sbx_sender sender;
@@ -26,23 +25,6 @@ struct copy_in {
 };
 
 /* ---- one file ---- */
-
-/* Small pieces go together with what is around them, by way of memory. */
-static int send_small(struct copy_in *c, int fd, uint64_t at, uint64_t most, size_t *ret_len,
-		      struct sbx_error *err)
-{
-	size_t room;
-	char *to = sbx_sender_room(&c->sender, &room, err);
-	ssize_t n;
-
-	if (to == NULL)
-		return -(int)err->code;
-	n = pread(fd, to, most < room ? (size_t)most : room, (off_t)at);
-	if (n < 0)
-		return sbx_fail_errno(err, errno, "cannot read a file of this machine");
-	*ret_len = (size_t)n;
-	return n == 0 ? 0 : sbx_sender_commit(&c->sender, (size_t)n, err);
-}
 
 /* One piece of what is between *at and end; *at stays where the file has become shorter. */
 static int send_data(struct copy_in *c, int fd, uint64_t *at, uint64_t end, const char *path,
@@ -55,9 +37,7 @@ static int send_data(struct copy_in *c, int fd, uint64_t *at, uint64_t end, cons
 	if (fstat(fd, &st) < 0)
 		return sbx_fail_errno(err, errno, "cannot stat '%s'", path);
 	end = (uint64_t)st.st_size < end ? (uint64_t)st.st_size : end;
-	if (*at < end && end - *at <= SMALL)
-		r = send_small(c, fd, *at, end - *at, &len, err);
-	else if (*at < end)
+	if (*at < end)
 		r = sbx_sender_from_file(&c->sender, fd, *at, end - *at, &len, err);
 	*at += len;
 	return r < 0 ? r : sbx_meter_bytes(&c->meter, len, path, err);

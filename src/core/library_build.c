@@ -287,13 +287,19 @@ static bool more_online(const struct sbx_lang_step *step)
 	return false;
 }
 
+static int allow_more(struct installation *in, char *text, struct sbx_error *err)
+{
+	sbx_package_hosts_more(in->install, text, in->network);
+	return sbx_session_set_network(in->session, in->network, err);
+}
+
 /* *ret_tried: what a step with TRY came to. */
 static int run_step(struct installation *in, const struct sbx_lang_step *step, bool *ret_tried,
 		    struct sbx_error *err)
 {
 	struct sbx_lang_values v = values(in);
 	auto_strv char **argv = sbx_lang_expand(step->argv, &v, NULL);
-	bool list = (step->flags & SBX_STEP_LIST) != 0;
+	bool list = (step->flags & (SBX_STEP_LIST | SBX_STEP_HOSTS)) != 0;
 	struct sbx_result *result = NULL;
 	int r;
 
@@ -313,8 +319,10 @@ static int run_step(struct installation *in, const struct sbx_lang_step *step, b
 	if (result->reason == SBX_CANCELLED || result->reason == SBX_LOST ||
 	    (!succeeded(result) && !(step->flags & (SBX_STEP_MAY_FAIL | SBX_STEP_TRY))))
 		r = explain(in, result, err);
-	else if (list)
+	else if (step->flags & SBX_STEP_LIST)
 		r = take_list(in, result->out.data, err);
+	else if (step->flags & SBX_STEP_HOSTS)
+		r = allow_more(in, result->out.data, err);
 	sbx_result_free(result);
 	return r;
 }

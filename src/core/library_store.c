@@ -268,20 +268,26 @@ int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_sto
 	return 0;
 }
 
-/* The next "ID.end" of the index, or false. */
-static bool next_id(DIR *folder, const char *end, char ret[SBX_STORE_ID])
+/* The next "DIGITS.end" of the index, of as many digits as there is room for; or false. */
+static bool next_digits(DIR *folder, const char *end, char *ret, size_t size)
 {
 	struct dirent *entry;
 
 	while ((entry = readdir(folder)) != NULL) {
-		if (strlen(entry->d_name) != SBX_STORE_ID - 1 + strlen(end) ||
-		    strcmp(entry->d_name + SBX_STORE_ID - 1, end) != 0)
+		if (strlen(entry->d_name) != size - 1 + strlen(end) ||
+		    strcmp(entry->d_name + size - 1, end) != 0)
 			continue;
-		snprintf(ret, SBX_STORE_ID, "%.16s", entry->d_name);
-		if (is_hex(ret, SBX_STORE_ID - 1))
+		memcpy(ret, entry->d_name, size - 1);
+		ret[size - 1] = '\0';
+		if (is_hex(ret, size - 1))
 			return true;
 	}
 	return false;
+}
+
+static bool next_id(DIR *folder, const char *end, char ret[SBX_STORE_ID])
+{
+	return next_digits(folder, end, ret, SBX_STORE_ID);
 }
 
 static DIR *open_list(int folder_fd, const char *name)
@@ -365,6 +371,14 @@ static void forget(const struct sbx_store *store, const char *id)
 	}
 }
 
+static void forget_name(const struct sbx_store *store, const char *name)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	unlinkat(store->index_fd, file, 0);
+}
+
 /*
  * Under the lock of the store. The folder goes first: a record without one is no set, and what
  * is in `new` is thrown away by the next who sweeps if we do not come to it.
@@ -384,6 +398,7 @@ static int retire(const struct sbx_store *store, const char *id, char ret_name[S
 	if (renameat(store->fd, from, store->fd, to) < 0)
 		return sbx_fail_errno(err, errno, "cannot remove the set of libraries '%s'", id);
 	forget(store, id);
+	forget_name(store, stored.name);
 	memcpy(ret_name, stored.name, SBX_STORE_NAME);
 	return 0;
 }
@@ -403,30 +418,8 @@ int sbx_store_remove(const struct sbx_store *store, const char *id, struct sbx_e
 
 /* ---- making ---- */
 
-/* A builder may have died after its folder had become the set's and before its record was there. */
-static void remove_unrecorded(const struct sbx_store *store, const char *id)
-{
-	auto_free char *name = NULL;
-	struct sbx_stored stored;
-	struct sbx_error ignored;
-	char file[64];
-	size_t len;
-	bool recorded;
-
-	snprintf(file, sizeof(file), "new/%.16s/name", id);
-	if (sbx_read_file(store->fd, file, SBX_STORE_NAME, &name, &len, &ignored) < 0 ||
-	    !is_hex(name, SBX_STORE_NAME - 1))
-		return;
-	recorded = sbx_store_read(store, id, &stored, &ignored) == 0;
-	if (!recorded || strcmp(stored.name, name) != 0)
-		remove_path(store, "sets", name);
-	if (recorded)
-		sbx_library_set_free(stored.set);
-}
-
 void sbx_store_unstage(const struct sbx_store *store, const char *id)
 {
-	remove_unrecorded(store, id);
 	remove_path(store, "new", id);
 }
 
@@ -437,12 +430,10 @@ static int write_file(int folder_fd, const char *name, const void *data, size_t 
 	return fd < 0 ? -errno : sbx_write_all(fd, data, len);
 }
 
-int sbx_store_stage(const struct sbx_store *store, const char *id, const char *name, char **ret,
+int sbx_store_stage(const struct sbx_store *store, const char *id, char **ret,
 		    struct sbx_error *err)
 {
 	auto_free char *path = NULL;
-	char file[64];
-	int r;
 
 	sbx_store_unstage(store, id);
 	if (asprintf(&path, "%s/new/%s", store->path, id) < 0) {
@@ -451,10 +442,6 @@ int sbx_store_stage(const struct sbx_store *store, const char *id, const char *n
 	}
 	if (mkdir(path, 0700) < 0)
 		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", path);
-	snprintf(file, sizeof(file), "new/%.16s/name", id);
-	r = write_file(store->fd, file, name, strlen(name));
-	if (r < 0)
-		return sbx_fail_errno(err, -r, "cannot write '%s/name'", path);
 	*ret = take_ptr(path);
 	return 0;
 }
@@ -511,15 +498,14 @@ int sbx_store_publish(const struct sbx_store *store, const char *staging, const 
 	lock_fd = lock_store(store);
 	if (lock_fd < 0)
 		return sbx_fail_errno(err, errno, "cannot lock the sets of libraries");
-	if (rename(from, to) < 0)
-		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	r = write_index(store, file, "", 0, err);
+	if (r == 0 && rename(from, to) < 0)
+		r = sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
 	index_name(set->id, ".files", file);
-	r = write_index(store, file, list.data, list.len, err);
 	if (r == 0)
-		r = write_record(store, name, set, err);
-	if (r < 0)
-		sbx_remove_tree(to);
-	return r;
+		r = write_index(store, file, list.data, list.len, err);
+	return r < 0 ? r : write_record(store, name, set, err);
 }
 
 /* ---- sweeping ---- */
@@ -603,8 +589,87 @@ static void sweep_new(const struct sbx_store *store)
 		closedir(folder);
 }
 
+/* Locks of sets that were never made. */
+static void sweep_locks(const struct sbx_store *store)
+{
+	DIR *folder = open_list(store->fd, "index");
+	char id[SBX_STORE_ID], name[64];
+
+	while (folder != NULL && next_id(folder, ".lock", id)) {
+		struct stat st;
+		auto_close int lock_fd = -1;
+
+		index_name(id, ".json", name);
+		if (fstatat(store->index_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		lock_fd = try_lock(store, id);
+		index_name(id, ".lock", name);
+		if (lock_fd >= 0)
+			unlinkat(store->index_fd, name, 0);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
+/* The names of all sets that have a record, one after the other; the caller frees them. */
+static char *list_names(const struct sbx_store *store, size_t *ret_count)
+{
+	char *names = calloc(SETS_MAX, SBX_STORE_NAME);
+	DIR *folder = open_list(store->fd, "index");
+	char id[SBX_STORE_ID];
+	size_t count = 0;
+
+	while (names != NULL && folder != NULL && count < SETS_MAX && next_id(folder, ".json", id)) {
+		struct sbx_stored stored;
+		struct sbx_error ignored;
+
+		if (sbx_store_read(store, id, &stored, &ignored) < 0)
+			continue;
+		sbx_library_set_free(stored.set);
+		memcpy(names + SBX_STORE_NAME * count++, stored.name, SBX_STORE_NAME);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	*ret_count = count;
+	return names;
+}
+
+static bool has_name(const char *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names + SBX_STORE_NAME * i, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Folders among the sets that no record names; under the lock, where no set is on its way. */
+static void sweep_orphans(const struct sbx_store *store)
+{
+	auto_close int lock_fd = lock_store(store);
+	auto_free char *names = NULL;
+	char name[SBX_STORE_NAME], from[64], to[64];
+	DIR *folder;
+	size_t count;
+
+	names = list_names(store, &count);
+	folder = lock_fd < 0 || names == NULL ? NULL : open_list(store->fd, "index");
+	while (folder != NULL && count < SETS_MAX && next_digits(folder, ".name", name, sizeof(name))) {
+		if (has_name(names, count, name))
+			continue;
+		snprintf(from, sizeof(from), "sets/%s", name);
+		snprintf(to, sizeof(to), "new/%s", name);
+		renameat(store->fd, from, store->fd, to);
+		forget_name(store, name);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
 void sbx_store_sweep(const struct sbx_store *store)
 {
+	sweep_locks(store);
+	sweep_orphans(store);
 	sweep_new(store);
 	sweep_sets(store);
 }

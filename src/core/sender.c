@@ -202,6 +202,12 @@ int sbx_sender_file(struct sbx_sender *s, const struct wire_put *put, struct sbx
 	return queue(s, WIRE_PUT, s->file, &payload, err);
 }
 
+/* Small files go together. */
+static int flush_much(struct sbx_sender *s, struct sbx_error *err)
+{
+	return sbx_link_queued(&s->session->link) < WIRE_PAYLOAD_MAX ? 0 : flush(s, err);
+}
+
 char *sbx_sender_room(struct sbx_sender *s, size_t *ret_len, struct sbx_error *err)
 {
 	int r = make_room(s, err);
@@ -220,44 +226,49 @@ int sbx_sender_commit(struct sbx_sender *s, size_t len, struct sbx_error *err)
 {
 	sbx_conn_commit(&s->session->link.conn, WIRE_DATA, s->file->ch.id, len);
 	s->file->credit -= len;
-	/* Small files go together. */
-	return sbx_link_queued(&s->session->link) < WIRE_PAYLOAD_MAX ? 0 : flush(s, err);
+	return flush_much(s, err);
 }
 
-/* Wait until the last piece of a file is written, and with it whether it could be read. */
-static int await_file(struct sbx_sender *s, struct sbx_error *err)
+/* A piece by way of memory: the bytes, 0 at the end of the file, or -errno. */
+static ssize_t copy_piece(struct sbx_sender *s, int fd, uint64_t offset, size_t len)
 {
-	const struct sbx_conn *conn = &s->session->link.conn;
-	int r = refused(s, err);
+	struct sbx_conn *conn = &s->session->link.conn;
+	struct sbx_error ignored;
+	char *at = sbx_conn_begin(conn, len, &ignored);
+	ssize_t n;
 
-	while (r == 0 && sbx_conn_has_file(conn))
-		r = turn(s, true, err);
-	if (r == 0 && conn->file_failed)
-		r = sbx_fail_errno(err, EIO, "cannot read a file of this machine");
-	return r;
+	if (at == NULL)
+		return -ENOBUFS;
+	do
+		n = pread(fd, at, len, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		sbx_conn_commit(conn, WIRE_DATA, s->file->ch.id, (size_t)n);
+	return n < 0 ? -errno : n;
 }
 
 int sbx_sender_from_file(struct sbx_sender *s, int fd, uint64_t offset, uint64_t most,
 			 size_t *ret_len, struct sbx_error *err)
 {
 	int r = make_room(s, err);
+	ssize_t n = 0;
 	size_t len;
 
-	if (r == 0)
-		r = await_file(s, err);
 	while (r == 0 && s->file->credit == 0)
 		r = turn(s, false, err);
 	if (r < 0)
 		return r;
 	len = s->file->credit < WIRE_PAYLOAD_MAX ? s->file->credit : WIRE_PAYLOAD_MAX;
 	len = most < len ? (size_t)most : len;
-	r = sbx_conn_queue_file(&s->session->link.conn, WIRE_DATA, s->file->ch.id, fd, offset, len,
-				err);
-	if (r < 0)
-		return r;
-	s->file->credit -= len;
-	*ret_len = len;
-	return flush(s, err);
+	if (len >= SBX_BULK_LEAST)
+		n = sbx_conn_splice_file(&s->session->link.conn, s->file->ch.id, fd, offset, len);
+	if (n <= 0)
+		n = copy_piece(s, fd, offset, len);
+	if (n < 0)
+		return sbx_fail_errno(err, (int)-n, "cannot read a file of this machine");
+	s->file->credit -= (size_t)n;
+	*ret_len = (size_t)n;
+	return flush_much(s, err);
 }
 
 int sbx_sender_data(struct sbx_sender *s, const void *data, size_t len, struct sbx_error *err)
@@ -293,7 +304,7 @@ int sbx_sender_hole(struct sbx_sender *s, uint64_t bytes, struct sbx_error *err)
 
 int sbx_sender_end_file(struct sbx_sender *s, struct sbx_error *err)
 {
-	int r = await_file(s, err);
+	int r = refused(s, err);
 
 	if (r < 0)
 		return r;

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/splice.h"
 #include "egress/sni.h"
 
 #include <errno.h>
@@ -15,11 +16,22 @@
 #include <unistd.h>
 
 #define HTTPS_PORT   443
-#define GRANT_SIZE   (WIRE_WINDOW / 4)
+#define GRANT_SIZE   (WIRE_CONNECTION_WINDOW / 4)
 #define READS_A_TURN 4
 #define PIECES_MAX   256 /* that the first words of a program come in */
 
 /* ---- birth and death ---- */
+
+/* Another process may have a copy of the descriptor: then its end alone would not stop the watch. */
+static void close_peer(struct relay_conn *c)
+{
+	if (c->watched != 0)
+		epoll_ctl(c->relay->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->watched = 0;
+}
 
 void relay_conn_bury(struct relay_conn *c)
 {
@@ -29,10 +41,7 @@ void relay_conn_bury(struct relay_conn *c)
 	c->relay->count--;
 	question_forget(c->question);
 	c->question = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	close_peer(c);
 }
 
 void relay_conn_free(struct relay_conn *c)
@@ -50,6 +59,12 @@ static bool has_up(const struct relay_conn *c)
 	return c->up_at < c->up.len;
 }
 
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static bool has_credit(const struct relay_conn *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
+}
+
 static uint32_t wanted_events(const struct relay_conn *c)
 {
 	uint32_t events = 0;
@@ -58,7 +73,7 @@ static uint32_t wanted_events(const struct relay_conn *c)
 		return EPOLLOUT;
 	if (c->state != RELAY_OPEN || c->relay->is_paused)
 		return 0;
-	if (!c->down_ended && c->credit > 0)
+	if (!c->down_ended && has_credit(c))
 		events |= EPOLLIN;
 	if (has_up(c) && !c->checks_greeting)
 		events |= EPOLLOUT;
@@ -132,10 +147,7 @@ static int try_address(struct relay_conn *c)
 static void close_try(struct relay_conn *c, int sys_errno)
 {
 	c->sys_errno = sys_errno;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	close_peer(c);
 	c->address_at++;
 }
 
@@ -282,8 +294,8 @@ static struct relay_conn *add_conn(struct sbx_relay *relay, uint32_t channel,
 	c->how = (enum wire_how)m->how;
 	c->port = m->port;
 	c->fd = -1;
-	c->credit = WIRE_WINDOW;
-	c->up = (struct sbx_buf)SBX_BUF_INIT(WIRE_WINDOW);
+	c->credit = WIRE_CONNECTION_WINDOW;
+	c->up = (struct sbx_buf)SBX_BUF_INIT(WIRE_CONNECTION_WINDOW);
 	c->asked = take_ptr(m->host);
 	c->deadline_ns =
 		relay->now_ns + relay->network->limits.connect_timeout_ms * SBX_NS_PER_MS;
@@ -416,6 +428,52 @@ static int flush_up(struct relay_conn *c, struct sbx_error *err)
 	return r < 0 ? r : end_if_both_ended(c);
 }
 
+/* What the peer does not take at once is copied and waits, so that the pipe is empty again. */
+static void keep_rest(struct relay_conn *c, int pipe, size_t len)
+{
+	char *at = sbx_buf_reserve(&c->up, len);
+	ssize_t n = at ? read(pipe, at, len) : -1;
+
+	if (n == (ssize_t)len)
+		c->up.len += len;
+	else
+		c->up.failed = true;
+}
+
+static bool may_take_bulk(struct relay_conn *c, size_t len)
+{
+	return c->state == RELAY_OPEN && !c->checks_greeting && !c->up_ended && !has_up(c) &&
+	       len >= SBX_BULK_LEAST && len <= WIRE_CONNECTION_WINDOW - c->owed &&
+	       relay_limits_allow(&c->relay->limits, len, c->relay->now_ns) == len;
+}
+
+size_t relay_conn_take_bulk(struct relay_conn *c, int stream_fd, size_t len)
+{
+	const int *pipe = c->relay->pipe;
+	ssize_t n, passed = 0, m = 1;
+	struct sbx_error err;
+
+	if (!may_take_bulk(c, len))
+		return 0;
+	n = sbx_splice_in(stream_fd, pipe[1], len);
+	if (n <= 0)
+		return 0;
+	c->owed += (size_t)n;
+	for (; passed < n && m > 0; passed += m > 0 ? m : 0)
+		m = sbx_splice_out(pipe[0], c->fd, (size_t)(n - passed));
+	count_up(c, (size_t)passed);
+	if (passed < n)
+		keep_rest(c, pipe[0], (size_t)(n - passed));
+	/* A stream that takes nothing more ends with the next message. */
+	if (c->up.failed)
+		lose_peer(c, ENOMEM, &err);
+	else
+		flush_up(c, &err);
+	if (c->state != RELAY_DEAD)
+		relay_conn_watch(c);
+	return (size_t)n;
+}
+
 /* ---- what a program says first ---- */
 
 static bool is_same_name(const struct relay_conn *c, const struct host *named)
@@ -476,7 +534,7 @@ static int take_data(struct relay_conn *c, const struct wire_frame *frame, struc
 {
 	ssize_t n = 0;
 
-	if (!c->told || c->up_ended || frame->len > WIRE_WINDOW - c->owed)
+	if (!c->told || c->up_ended || frame->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return break_off(frame, err);
 	c->owed += frame->len;
 	if (c->state == RELAY_OPEN && !c->checks_greeting && !has_up(c) && frame->len > 0)
@@ -512,7 +570,7 @@ static int take_credit(struct relay_conn *c, const struct wire_frame *frame,
 	struct wire_credit m;
 
 	if (!c->told || !wire_credit_parse(frame->payload, frame->len, &m) ||
-	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_WINDOW - c->credit)
+	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_CONNECTION_WINDOW - c->credit)
 		return break_off(frame, err);
 	c->credit += m.bytes;
 	return 0;
@@ -547,19 +605,53 @@ static int finish_down(struct relay_conn *c, struct sbx_error *err)
 	return r < 0 ? r : end_if_both_ended(c);
 }
 
+static int count_down(struct relay_conn *c, size_t n, struct sbx_error *err)
+{
+	c->credit -= n;
+	relay_limits_spend(&c->relay->limits, n);
+	relay_log_count(&c->relay->log, c->number, 0, n);
+	c->last_ns = c->relay->now_ns;
+	return relay_limits_are_over(&c->relay->limits) ? end_at_limit(c, err) : 0;
+}
+
+/* As read_piece(), without a copy; *ret_done is false where reading must tell. */
+static int splice_piece(struct relay_conn *c, size_t most, bool *ret_done, struct sbx_error *err)
+{
+	ssize_t n = sbx_conn_splice(c->relay->stream, c->channel, c->fd, most);
+	int r;
+
+	c->is_bulky = n >= (ssize_t)SBX_BULK_LEAST;
+	*ret_done = n != -EAGAIN;
+	if (n == -EAGAIN)
+		return 0;
+	if (n == 0)
+		return finish_down(c, err);
+	if (n < 0)
+		return lose_peer(c, (int)-n, err);
+	r = count_down(c, (size_t)n, err);
+	return r < 0 ? r : 1;
+}
+
 /* Read once, straight into the stream's queue: 1 when there may be more, 0, or -code. */
 static int read_piece(struct relay_conn *c, struct sbx_error *err)
 {
 	struct relay_limits *limits = &c->relay->limits;
 	size_t most = c->credit < WIRE_PAYLOAD_MAX ? c->credit : WIRE_PAYLOAD_MAX;
-	char *at;
+	bool done;
 	ssize_t n;
+	char *at;
+	int r;
 
 	if (relay_limits_are_over(limits))
 		return end_at_limit(c, err);
 	most = relay_limits_allow(limits, most, c->relay->now_ns);
 	if (most == 0)
 		return 0;
+	if (c->is_bulky && most >= SBX_BULK_LEAST) {
+		r = splice_piece(c, most, &done, err);
+		if (done)
+			return r;
+	}
 	at = sbx_conn_begin(c->relay->stream, most, err);
 	if (at == NULL)
 		return -(int)err->code;
@@ -569,13 +661,10 @@ static int read_piece(struct relay_conn *c, struct sbx_error *err)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : lose_peer(c, errno, err);
 	sbx_conn_commit(c->relay->stream, WIRE_DATA, c->channel, (size_t)n);
-	c->credit -= (size_t)n;
-	relay_limits_spend(limits, (size_t)n);
-	relay_log_count(&c->relay->log, c->number, 0, (size_t)n);
-	c->last_ns = c->relay->now_ns;
-	if (relay_limits_are_over(limits))
-		return end_at_limit(c, err);
-	return (size_t)n == most;
+	if (most >= 2 * SBX_BULK_LEAST)
+		c->is_bulky = n >= (ssize_t)(2 * SBX_BULK_LEAST);
+	r = count_down(c, (size_t)n, err);
+	return r < 0 ? r : (size_t)n == most;
 }
 
 static int read_down(struct relay_conn *c, struct sbx_error *err)
@@ -583,7 +672,7 @@ static int read_down(struct relay_conn *c, struct sbx_error *err)
 	int r = 1;
 
 	for (int i = 0; i < READS_A_TURN && r > 0; i++) {
-		if (c->state != RELAY_OPEN || c->down_ended || c->credit == 0)
+		if (c->state != RELAY_OPEN || c->down_ended || !has_credit(c))
 			return 0;
 		r = read_piece(c, err);
 	}

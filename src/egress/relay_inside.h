@@ -55,6 +55,7 @@ struct relay_conn {
 	bool told;	      /* OPENED was sent */
 	bool checks_greeting; /* its first bytes have not been judged yet */
 	unsigned int pieces;  /* that these came in */
+	bool is_bulky;	      /* the peer sends much at a time */
 	struct sbx_buf up;    /* from the program, for the peer */
 	size_t up_at;
 	size_t owed;   /* credit that the agent has spent and not got back */
@@ -74,6 +75,7 @@ struct sbx_relay {
 	struct relay_limits limits;
 	struct relay_log log;
 	struct relay_conn *conns;
+	int pipe[2]; /* for bulk; -1 until it is used. Empty between calls */
 	size_t count; /* of those that are not dead */
 	bool is_paused; /* by the rate: none is watched */
 	pthread_mutex_t lock;	     /* of pending */
@@ -87,6 +89,8 @@ struct sbx_relay {
 int relay_conn_begin(struct sbx_relay *relay, const struct wire_frame *frame,
 		     struct sbx_error *err);
 int relay_conn_take(struct relay_conn *c, const struct wire_frame *frame, struct sbx_error *err);
+/* As sbx_bulk_taker. */
+size_t relay_conn_take_bulk(struct relay_conn *c, int stream_fd, size_t len);
 int relay_conn_pump(struct relay_conn *c, uint32_t events, struct sbx_error *err);
 /* Heed its deadlines. */
 int relay_conn_expire(struct relay_conn *c, struct sbx_error *err);

@@ -104,6 +104,11 @@ static int split(const char *text, struct parts *ret, struct sbx_error *err)
 				text);
 	if (text[0] == '[')
 		return split_brackets(text, ret, err);
+	if (is_v6 && strchr(text, '/') != NULL && strchr(strchr(text, '/'), ':') != NULL)
+		return sbx_fail(err, SBX_E_INVALID,
+				"the rule '" SHOWN "' has a port after an IPv6 range; write it as in "
+				"'[2001:db8::/32]:443'",
+				text);
 	if (is_v6)
 		return split_host(text, text, text + strlen(text), ret, err);
 	ret->port = colon ? colon + 1 : NULL;

@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "wire/bulk.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
 #include <poll.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sbx_conn {
 	int fd;	   /* not owned */
@@ -22,11 +22,8 @@ struct sbx_conn {
 	size_t in_at; /* parsed up to here */
 	struct sbx_buf out;
 	size_t out_at; /* written up to here */
-	/* Bytes of a file that belong behind out.data[file_mark], where file_left is not 0. */
-	int file_fd; /* owned as long */
-	uint64_t file_at;
-	size_t file_left, file_mark;
-	bool file_failed; /* zeros went in place of bytes that could not be read */
+	struct sbx_bulk_out bulk_out;
+	struct sbx_bulk_in bulk_in;
 	bool eof;
 };
 
@@ -44,28 +41,36 @@ int sbx_conn_queue(struct sbx_conn *c, enum wire_type type, uint32_t channel, co
 char *sbx_conn_begin(struct sbx_conn *c, size_t len, struct sbx_error *err);
 void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, size_t used);
 
-/*
- * Queue a frame whose payload are len bytes of a file, 1 to WIRE_PAYLOAD_MAX, which the kernel
- * takes from there when the frame is written; other messages may be queued behind it, but no
- * second such frame as long as sbx_conn_has_file(). A file that turns out to be shorter is filled
- * up with zeros; one that cannot be read too, and file_failed is set. Needs O_NONBLOCK on the
- * stream: sendfile(2) has no flag for it.
- */
-int sbx_conn_queue_file(struct sbx_conn *c, enum wire_type type, uint32_t channel, int fd,
-			uint64_t offset, size_t len, struct sbx_error *err);
-bool sbx_conn_has_file(const struct sbx_conn *c);
-
 /* Bytes queued and not written yet. */
-size_t sbx_conn_queued(const struct sbx_conn *c);
+static inline size_t sbx_conn_queued(const struct sbx_conn *c)
+{
+	return c->out.len - c->out_at + c->bulk_out.bytes;
+}
+
+/* There will be much to send: more room in the kernel makes fewer turns of it. */
+void sbx_conn_widen(struct sbx_conn *c);
+
+/*
+ * A DATA frame of up to len bytes that are spliced from fd: how many, 0 at its end, -EAGAIN when
+ * there are none now or it cannot be done now (reading tells), or another -errno.
+ */
+ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len);
+
+/* As that, from a place of a file. What it does not splice, for whatever reason, can be read. */
+ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint64_t offset,
+			     size_t len);
 
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
 bool sbx_conn_has_output(const struct sbx_conn *c);
 
-/* Read what there is now, once; the end sets eof. Frames parsed before are invalid after it. */
+/* Read what there is now; the end sets eof. Frames parsed before are invalid after it. */
 int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err);
 
-/* The next whole frame: 1, or 0 when there is none yet, or an error. */
+/*
+ * The next frame: 1, or 0 when there is none yet, or an error. While there is a taker (bulk.h),
+ * DATA of the agent's channels may come in parts, each as a frame of its own.
+ */
 int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *err);
 
 /* What to poll the stream for. */
