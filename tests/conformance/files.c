@@ -935,16 +935,20 @@ static void a_folder_that_is_swapped_for_a_link_leads_nowhere(void **state)
 }
 
 /* The same on this machine: the folder that is copied to belongs to somebody hostile. */
-static atomic_bool swapping;
+struct swapper {
+	int fd;
+	atomic_bool stop;
+};
 
 static void *swap_folders(void *arg)
 {
-	(void)arg;
-	while (swapping) {
-		rename(host("out/sub"), host("out/real"));
-		rename(host("out/link"), host("out/sub"));
-		rename(host("out/sub"), host("out/link"));
-		rename(host("out/real"), host("out/sub"));
+	struct swapper *s = arg;
+
+	while (!s->stop) {
+		renameat(s->fd, "sub", s->fd, "real");
+		renameat(s->fd, "link", s->fd, "sub");
+		renameat(s->fd, "sub", s->fd, "link");
+		renameat(s->fd, "real", s->fd, "sub");
 	}
 	return NULL;
 }
@@ -952,20 +956,22 @@ static void *swap_folders(void *arg)
 static void a_folder_of_this_machine_that_is_swapped_for_a_link_leads_nowhere(void **state)
 {
 	struct test_sandbox *t = *state;
+	struct swapper s = {0};
 	struct sbx_error err;
 	pthread_t thread;
 
 	mkdir(host("victim"), 0755);
 	mkdir(host("out"), 0755);
+	s.fd = open(host("out"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mkdir(host("out/sub"), 0755);
 	assert_int_equal(symlink("../victim", host("out/link")), 0);
 	sh(t, "mkdir -p d/sub; for i in 1 2 3 4 5 6 7 8 9; do echo new > d/sub/$i; done");
-	swapping = true;
-	assert_int_equal(pthread_create(&thread, NULL, swap_folders, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, swap_folders, &s), 0);
 	for (int i = 0; i < 300; i++)
 		sbx_session_get(test_session(t), "d", host("out"), NULL, NULL, &err);
-	swapping = false;
+	s.stop = true;
 	pthread_join(thread, NULL);
+	close(s.fd);
 	assert_int_equal(rmdir(host("victim")), 0);
 }
 
