@@ -3,14 +3,37 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "core/package_hosts.h"
 #include "core/session.h"
 #include "egress/relay.h"
+#include "lang/lang.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LISTEN_MS 10000
+
+/* A copy for the session's own use, with the hosts of package managers where its mode has them. */
+static int adopt(const struct sbx_session *s, const struct sbx_network *network,
+		 struct sbx_network **ret, struct sbx_error *err)
+{
+	const struct sbx_lang *lang = s->spec->language ? sbx_lang_find(s->spec->language) : NULL;
+	struct sbx_network *copy = sbx_network_copy(network);
+	int r = 0;
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep a network");
+	if (copy->mode == SBX_NETWORK_PACKAGES)
+		r = sbx_package_hosts_allow(lang != NULL && lang->install != NULL ? lang : NULL,
+					    copy, err);
+	if (r < 0) {
+		sbx_network_free(copy);
+		return r;
+	}
+	*ret = copy;
+	return 0;
+}
 
 int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 {
@@ -20,10 +43,7 @@ int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
 	if (s->spec->network == NULL)
 		return 0;
-	n->network = sbx_network_copy(s->spec->network);
-	if (n->network == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
-	return 0;
+	return adopt(s, s->spec->network, &n->network, err);
 }
 
 /* The relay itself is the link's to free. */
@@ -56,7 +76,8 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 			       : 0;
 	if (frame->type != WIRE_LISTENING || !wire_port_parse(frame->payload, frame->len, &m) ||
 	    m.port == 0)
-		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox answered LISTEN with a malformed %s",
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"the sandbox answered LISTEN with a malformed %s",
 				wire_type_name(frame->type));
 	l->port = m.port;
 	return 0;
@@ -70,7 +91,8 @@ static int await_listening(struct sbx_session *s, const struct listening *l, str
 	while (r == 0 && !l->done && !s->link.lost) {
 		r = sbx_link_turn(&s->link, &wait, err);
 		if (r == 0 && !l->done && sbx_now_ns() >= wait.deadline_ns)
-			r = sbx_fail(err, SBX_E_TIMEOUT, "the sandbox's proxy did not start in time");
+			r = sbx_fail(err, SBX_E_TIMEOUT,
+				     "the sandbox's proxy did not start in time");
 	}
 	if (r == 0 && !l->done)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
@@ -147,8 +169,8 @@ int sbx_session_set_network(struct sbx_session *s, const struct sbx_network *net
 
 	err = err ? err : &lent;
 	r = network == NULL ? sbx_network_new(SBX_NETWORK_NONE, &copy, err) : 0;
-	if (network != NULL && (copy = sbx_network_copy(network)) == NULL)
-		r = sbx_fail_errno(err, ENOMEM, "cannot keep a network");
+	if (network != NULL)
+		r = adopt(s, network, &copy, err);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&n->lock);
@@ -220,7 +242,8 @@ static void describe(struct sbx_session *s, struct sbx_result *result)
 			continue;
 		}
 		sbx_network_describe(network, allowed, sizeof(allowed));
-		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s", allowed);
+		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s",
+			 allowed);
 	}
 }
 

@@ -21,7 +21,7 @@ enum {
  */
 struct reader {
 	const uint8_t *at;
-	size_t left;	/* in the input */
+	size_t left;	  /* in the input */
 	size_t in_record; /* of this record */
 	size_t read;
 	bool more, wrong;
