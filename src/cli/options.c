@@ -23,11 +23,21 @@
 
 static const struct option_row rows[] = {
 	{.name = "language", .letter = 'l', .argument = "LANGUAGE", .kind = OPTION_TEXT,
-	 .offset = SETTING(language), .flag_only = true, .commands = FOR_RUN | FOR_START,
+	 .offset = SETTING(language), .flag_only = true, .commands = FOR_RUN | FOR_START | FOR_LIB_ADD,
 	 .help = "language of the code; without it, guessed from the file name, or any"},
 	{.name = "code", .letter = 'c', .argument = "CODE", .kind = OPTION_TEXT,
 	 .offset = SETTING(code), .flag_only = true, .commands = FOR_RUN,
 	 .help = "the code itself, instead of a file"},
+
+	{.name = "lib", .letter = 'L', .argument = "NAME", .kind = OPTION_LIST,
+	 .set = settings_add_library, .group = GROUP_LIBRARIES, .commands = FOR_RUN,
+	 .list_key = "libraries",
+	 .help = "library that the code needs, as its package manager writes it: 'requests>=2'"},
+	{.name = "offline", .kind = OPTION_FLAG, .offset = SETTING(offline), .group = GROUP_LIBRARIES,
+	 .commands = FOR_RUN | FOR_LIB_ADD, .help = "install nothing; fail when a library is missing"},
+	{.name = "library-cache", .argument = "SIZE", .kind = OPTION_VALUE,
+	 .set = settings_set_library_cache, .group = GROUP_LIBRARIES, .commands = FOR_RUN | FOR_LIB_ADD,
+	 .help = "space for all sets; the longest unused go first (default 5G)"},
 
 	{.name = "session", .letter = 'S', .argument = "NAME", .kind = OPTION_TEXT,
 	 .offset = SETTING(session), .flag_only = true, .group = GROUP_SESSION, .commands = FOR_RUNS,
@@ -122,7 +132,8 @@ static const struct option_row rows[] = {
 
 	{.name = "json", .letter = 'j', .kind = OPTION_FLAG, .offset = SETTING(json),
 	 .group = GROUP_OUTPUT,
-	 .commands = FOR_SANDBOXES | FOR_LANGUAGES | FOR_DOCTOR | FOR_VERSION | FOR_LIST | FOR_LS,
+	 .commands = FOR_SANDBOXES | FOR_LANGUAGES | FOR_DOCTOR | FOR_VERSION | FOR_LIST | FOR_LS |
+		     FOR_LIB_ADD | FOR_LIB_LIST,
 	 .help = "print JSON on stdout and nothing else"},
 	{.name = "stream", .letter = 's', .kind = OPTION_FLAG, .offset = SETTING(stream),
 	 .group = GROUP_OUTPUT, .commands = FOR_RUNS,

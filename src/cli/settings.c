@@ -320,6 +320,31 @@ int settings_add_host(struct settings *s, const char *value, const char *where,
 	return append(&s->hosts, value, where, err);
 }
 
+/* ---- libraries ---- */
+
+int settings_add_library(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err)
+{
+	return append(&s->libraries, value, where, err);
+}
+
+int settings_set_library_cache(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err)
+{
+	static const struct sbx_limit_info range = {.name = "library-cache", .unit = SBX_UNIT_BYTES,
+						    .most = 1ull << 50};
+	uint64_t bytes;
+	char text[32];
+
+	(void)s;
+	if (value_parse(&range, value, &bytes, err) < 0)
+		return cli_prefix(err, where);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+	if (setenv("LLM_SANDBOX_LIBRARY_CACHE", text, 1) < 0)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	return 0;
+}
+
 int settings_set_workers(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err)
 {

@@ -30,7 +30,7 @@ struct rule_wish {
 struct settings {
 	struct sbx_spec *spec; /* NULL for commands without a sandbox */
 	bool json, stream, dry_run, raw, help, options, version, all, longer, deep,
-		background, waits;
+		background, waits, offline;
 	char *language, *code, *config, *workdir, *session;
 	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
@@ -73,6 +73,14 @@ int settings_add_origin(struct settings *s, const char *value, const char *where
 			struct sbx_error *err);
 int settings_add_host(struct settings *s, const char *value, const char *where,
 		      struct sbx_error *err);
+
+/* A library, as its package manager writes it. */
+int settings_add_library(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err);
+
+/* Space for all sets of libraries; the library reads it from our environment. */
+int settings_set_library_cache(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err);
 
 /* A number from 1 to 256. */
 int settings_set_workers(struct settings *s, const char *value, const char *where,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/target.h"
 
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/trouble.h"
+
+#include <llmsandbox/library.h>
 
 #include <unistd.h>
 
@@ -29,6 +32,23 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 	return sbx_session_run(session, &run, ret, err);
 }
 
+/* The same as the run would do, but told as it goes on. */
+static int install(const struct settings *s, struct sbx_session *session, const struct job *job,
+		   struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_install how = {
+		.language = job->language,
+		.requirements = (const char *const *)job->libraries,
+		.offline = s->offline,
+		.on_progress = progress_is_wanted() && !s->json ? progress_print : NULL,
+		.cancel = cancel,
+	};
+
+	if (job->source == NULL || job->libraries == NULL)
+		return 0;
+	return sbx_session_install(session, &how, NULL, err);
+}
+
 static int run_under_signals(const struct settings *s, const struct job *job, struct output *output,
 			     struct here *here, int *ret_killed_by, struct sbx_error *err)
 {
@@ -47,6 +67,8 @@ static int run_under_signals(const struct settings *s, const struct job *job, st
 	output->reach = &reach;
 	signals_connect(&reach);
 	r = sbx_session_open(s->spec, &here->session, err);
+	if (r == 0)
+		r = install(s, here->session, job, here->cancel, err);
 	if (r == 0)
 		r = run_job(here->session, job, &io, &here->result, err);
 	*ret_killed_by = signals_disconnect();

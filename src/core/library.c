@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define REQUIREMENTS_MAX 64u
 #define INSTALL_MS	 600000u
@@ -152,6 +153,7 @@ static int look_up(const struct search *s, struct sbx_lease *ret, struct sbx_err
 		return sbx_fail(err, SBX_E_NOT_FOUND, "the set of libraries '%s' is another", s->id);
 	}
 	sbx_store_touch(lock_fd);
+	stored.set->used = (uint64_t)time(NULL);
 	ret->set = stored.set;
 	memcpy(ret->name, stored.name, sizeof(ret->name));
 	ret->lock_fd = take_fd(lock_fd);

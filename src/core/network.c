@@ -6,7 +6,6 @@
 #include "core/package_hosts.h"
 #include "core/session.h"
 #include "egress/relay.h"
-#include "lang/lang.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,25 +13,15 @@
 
 #define LISTEN_MS 10000
 
-/* A copy for the session's own use, with the hosts of package managers where its mode has them. */
-static int adopt(const struct sbx_session *s, const struct sbx_network *network,
-		 struct sbx_network **ret, struct sbx_error *err)
+/* The hosts of the one language that will be run, or of all. */
+static int add_package_hosts(const struct sbx_spec *spec, struct sbx_network *network,
+			     struct sbx_error *err)
 {
-	const struct sbx_lang *lang = s->spec->language ? sbx_lang_find(s->spec->language) : NULL;
-	struct sbx_network *copy = sbx_network_copy(network);
-	int r = 0;
+	const struct sbx_lang *lang = spec->language ? sbx_lang_find(spec->language) : NULL;
 
-	if (copy == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot keep a network");
-	if (copy->mode == SBX_NETWORK_PACKAGES)
-		r = sbx_package_hosts_allow(lang != NULL && lang->install != NULL ? lang : NULL,
-					    copy, err);
-	if (r < 0) {
-		sbx_network_free(copy);
-		return r;
-	}
-	*ret = copy;
-	return 0;
+	if (network->mode != SBX_NETWORK_PACKAGES)
+		return 0;
+	return sbx_package_hosts_allow(lang && lang->install ? lang : NULL, network, err);
 }
 
 int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
@@ -43,7 +32,10 @@ int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
 	if (s->spec->network == NULL)
 		return 0;
-	return adopt(s, s->spec->network, &n->network, err);
+	n->network = sbx_network_copy(s->spec->network);
+	if (n->network == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
+	return add_package_hosts(s->spec, n->network, err);
 }
 
 /* The relay itself is the link's to free. */
@@ -169,10 +161,14 @@ int sbx_session_set_network(struct sbx_session *s, const struct sbx_network *net
 
 	err = err ? err : &lent;
 	r = network == NULL ? sbx_network_new(SBX_NETWORK_NONE, &copy, err) : 0;
-	if (network != NULL)
-		r = adopt(s, network, &copy, err);
-	if (r < 0)
+	if (network != NULL && (copy = sbx_network_copy(network)) == NULL)
+		r = sbx_fail_errno(err, ENOMEM, "cannot keep a network");
+	if (r == 0)
+		r = add_package_hosts(s->spec, copy, err);
+	if (r < 0) {
+		sbx_network_free(copy);
 		return r;
+	}
 	pthread_mutex_lock(&n->lock);
 	if (n->relay != NULL)
 		r = sbx_relay_set_network(n->relay, copy, err);

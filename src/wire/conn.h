@@ -56,6 +56,10 @@ void sbx_conn_widen(struct sbx_conn *c);
  */
 ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len);
 
+/* As that, from a place of a file. What it does not splice, for whatever reason, can be read. */
+ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint64_t offset,
+			     size_t len);
+
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
 bool sbx_conn_has_output(const struct sbx_conn *c);

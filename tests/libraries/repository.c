@@ -17,19 +17,10 @@ static char folder[64], address[64];
 static pid_t server = -1;
 static int server_stdin = -1;
 
-/* What the environment had, to give it back for real installs. */
-struct kept {
-	const char *name;
-	char *value;
-};
-
-static struct kept kept[] = {
-	{"PIP_INDEX_URL", NULL}, {"PIP_EXTRA_INDEX_URL", NULL}, {"PIP_FIND_LINKS", NULL},
-	{"PIP_NO_INDEX", NULL},	 {"NPM_CONFIG_REGISTRY", NULL}, {"GEMRC", NULL},
-	{"R_REPO", NULL},	 {"HOME", NULL},
-};
-
-#define KEPT (sizeof(kept) / sizeof(kept[0]))
+/* What would lead a manager somewhere else. */
+static const char *const variables[] = {"PIP_INDEX_URL",       "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS",
+					"PIP_NO_INDEX",	       "PIP_CONFIG_FILE",     "NPM_CONFIG_REGISTRY",
+					"npm_config_registry", "GEMRC",		      "R_REPO"};
 
 const char *repository_address(void)
 {
@@ -108,23 +99,23 @@ static void write_text(const char *path, const char *text)
 	}
 }
 
-int repository_setup(void **state)
+int repository_setup_real(void **state)
 {
-	char text[256];
-
 	(void)state;
 	strcpy(folder, "/tmp/sbx-libraries-XXXXXX");
 	if (mkdtemp(folder) == NULL)
 		return -1;
-	for (size_t i = 0; i < KEPT; i++) {
-		const char *value = getenv(kept[i].name);
+	mkdir(repository_path("cache"), 0700);
+	return setenv("XDG_CACHE_HOME", repository_path("cache"), 1);
+}
 
-		kept[i].value = value ? strdup(value) : NULL;
-	}
-	mkdir(repository_path("home"), 0700);
-	setenv("XDG_CACHE_HOME", repository_path("cache"), 1);
-	if (start_server() < 0)
+int repository_setup(void **state)
+{
+	char text[256];
+
+	if (repository_setup_real(state) < 0 || start_server() < 0)
 		return -1;
+	mkdir(repository_path("home"), 0700);
 	snprintf(text, sizeof(text), "---\n:sources:\n- http://%s/gems/\n", address);
 	write_text(repository_path("home/gemrc"), text);
 	repository_use();
@@ -139,8 +130,6 @@ int repository_teardown(void **state)
 	if (server > 0)
 		waitpid(server, NULL, 0);
 	sbx_remove_tree(folder);
-	for (size_t i = 0; i < KEPT; i++)
-		free(kept[i].value);
 	return 0;
 }
 
@@ -156,22 +145,13 @@ static void set_url(const char *name, const char *path)
 
 void repository_use(void)
 {
-	for (size_t i = 0; i < KEPT; i++)
-		unsetenv(kept[i].name);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		unsetenv(variables[i]);
 	set_url("PIP_INDEX_URL", "/simple/");
 	set_url("NPM_CONFIG_REGISTRY", "/npm/");
 	set_url("R_REPO", "/cran");
 	setenv("GEMRC", repository_path("home/gemrc"), 1);
 	setenv("HOME", repository_path("home"), 1);
-}
-
-void repository_use_real(void)
-{
-	for (size_t i = 0; i < KEPT; i++) {
-		unsetenv(kept[i].name);
-		if (kept[i].value != NULL)
-			setenv(kept[i].name, kept[i].value, 1);
-	}
 }
 
 size_t repository_requests(const char *part)

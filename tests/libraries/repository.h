@@ -13,6 +13,9 @@
 int repository_setup(void **state);
 int repository_teardown(void **state);
 
+/* The cache folder of the test's own alone; the managers as the machine has them. */
+int repository_setup_real(void **state);
+
 /* Of the server, "127.0.0.1:4711". */
 const char *repository_address(void);
 
@@ -28,9 +31,8 @@ size_t repository_requests(const char *part);
 /* Give the wheels that wait, or make them wait from now on. */
 void repository_release(bool give);
 
-/* Point every manager at the local repositories again, or at what the machine has configured. */
+/* Point every manager at the local repositories again. */
 void repository_use(void);
-void repository_use_real(void);
 
 /* Wait until it is true, at most ten seconds; whether it became so. */
 bool wait_until(bool (*is_true)(void *userdata), void *userdata);
