@@ -139,7 +139,7 @@ static bool must_check_greeting(const struct relay_conn *c)
 {
 	enum sbx_network_mode mode = c->relay->network->mode;
 
-	return c->host.kind == HOST_IS_NAME && c->how != WIRE_HOW_HTTP &&
+	return c->host.kind == HOST_IS_NAME &&
 	       (mode == SBX_NETWORK_ALLOW || mode == SBX_NETWORK_PACKAGES);
 }
 
