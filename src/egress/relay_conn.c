@@ -10,6 +10,17 @@
 
 /* ---- birth and death ---- */
 
+/* Another process may have a copy of the descriptor: then its end alone would not stop the watch. */
+void relay_conn_close_peer(struct relay_conn *c)
+{
+	if (c->watched != 0)
+		epoll_ctl(c->relay->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->watched = 0;
+}
+
 void relay_conn_bury(struct relay_conn *c)
 {
 	if (c->state == RELAY_DEAD)
@@ -18,10 +29,7 @@ void relay_conn_bury(struct relay_conn *c)
 	c->relay->count--;
 	question_forget(c->question);
 	c->question = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	relay_conn_close_peer(c);
 }
 
 void relay_conn_free(struct relay_conn *c)

@@ -101,6 +101,8 @@ uint64_t relay_conn_deadline_ns(const struct relay_conn *c);
 int relay_conn_rejudge(struct relay_conn *c, struct sbx_error *err);
 /* What it waits for may have changed. */
 void relay_conn_watch(struct relay_conn *c);
+/* The peer's descriptor alone. */
+void relay_conn_close_peer(struct relay_conn *c);
 /* Its descriptor is closed and nothing comes for it any more. */
 void relay_conn_bury(struct relay_conn *c);
 void relay_conn_free(struct relay_conn *c);

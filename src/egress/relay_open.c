@@ -69,10 +69,7 @@ static int try_address(struct relay_conn *c)
 static void close_try(struct relay_conn *c, int sys_errno)
 {
 	c->sys_errno = sys_errno;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	relay_conn_close_peer(c);
 	c->address_at++;
 }
 
