@@ -238,6 +238,23 @@ static void names_and_suffixes_are_resolved_outside(void **state)
 	assert_logged(r, "nowhere.below.example", SBX_EGRESS_FAILED, "does not exist");
 }
 
+/* One address of the name has nobody on it. */
+static void every_address_of_a_name_is_tried(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+
+	need_world();
+	peer_open("192.0.2.2", 80);
+	world_name("two.example", (const char *const[]){"192.0.2.1", "192.0.2.2", "2001:db8::1", NULL});
+	ALLOW(t, "two.example");
+	r = run(t, "for i in range(4):\n"
+		   "    print(ask(b'GET http://two.example/hello HTTP/1.1\\r\\n\\r\\n').split(b'\\n')[-2])\n");
+	assert_output(r, "b'hello from 192.0.2.2'\nb'hello from 192.0.2.2'\n"
+			 "b'hello from 192.0.2.2'\nb'hello from 192.0.2.2'\n");
+	assert_string_equal(find(r, "two.example")->address, "192.0.2.2");
+}
+
 static void bytes_go_both_ways_and_each_side_may_end_first(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -1178,6 +1195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		network_test(a_rule_lets_programs_reach_a_host_in_three_ways),
 		network_test(names_and_suffixes_are_resolved_outside),
+		network_test(every_address_of_a_name_is_tried),
 		network_test(bytes_go_both_ways_and_each_side_may_end_first),
 		network_test(what_was_sent_last_arrives_after_the_programs_end),
 		network_test(bytes_arrive_as_they_were_sent),
