@@ -134,6 +134,8 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 	if (r == 0)
 		r = sbx_session_open(in->spec, &in->session, err);
 	if (r == 0)
+		sbx_libraries_watch(in->build->owner, in->session);
+	if (r == 0)
 		r = sbx_package_config_read(in->install, in->session->setup.workdir, &in->config, err);
 	if (r < 0)
 		return r;
@@ -201,10 +203,17 @@ static const char *refused_host(const struct sbx_result *result)
 	return NULL;
 }
 
+static bool is_over(const struct sbx_build *build)
+{
+	return build->owner != NULL && atomic_load(&build->owner->ended);
+}
+
 static int explain(struct installation *in, const struct sbx_result *result, struct sbx_error *err)
 {
 	const char *manager = in->install->manager, *host = refused_host(result);
 
+	if (is_over(in->build))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the session that it was for has ended");
 	if (result->reason == SBX_CANCELLED)
 		return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
 	if (result->reason == SBX_TIMEOUT)
@@ -390,6 +399,7 @@ static int copy_out(struct installation *in, const char *to, struct sbx_error *e
 
 static void done(struct installation *in)
 {
+	sbx_libraries_watch(in->build->owner, NULL);
 	sbx_session_close(in->session);
 	sbx_network_free(in->network);
 	sbx_spec_free(in->spec);

@@ -142,37 +142,45 @@ static bool is_linked(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-static void wait_a_moment(const struct sbx_store_wait *wait)
+/* An interrupt that nobody took keeps the eventfd readable: then the time is all that waits. */
+static void wait_a_moment(struct sbx_cancel *cancel)
 {
-	struct pollfd p = {.fd = wait->cancel ? wait->cancel->eventfd : -1, .events = POLLIN};
+	struct pollfd p = {.fd = cancel ? cancel->eventfd : -1, .events = POLLIN};
 
-	/* An interrupt that nobody took keeps the eventfd readable: then the time is all that waits. */
-	if (wait->cancel != NULL && atomic_load(&wait->cancel->interrupts) > 0)
+	if (cancel != NULL && atomic_load(&cancel->interrupts) > 0)
 		p.fd = -1;
 	poll(&p, 1, LOCK_LOOK_MS);
 }
 
+int sbx_store_wait(const struct sbx_store_wait *wait, struct sbx_error *err)
+{
+	if (wait->cancel != NULL && atomic_load(&wait->cancel->killed))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
+	if (wait->ended != NULL && atomic_load(wait->ended))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the session that it was for has ended");
+	if (wait->deadline_ns != 0 && sbx_now_ns() >= wait->deadline_ns)
+		return sbx_fail(err, SBX_E_TIMEOUT, "somebody else is still installing libraries");
+	wait_a_moment(wait->cancel);
+	return 0;
+}
+
 static int wait_for_lock(int fd, int how, const struct sbx_store_wait *wait, struct sbx_error *err)
 {
-	static const char text[] = "waiting for another process that installs the same libraries ...\n";
+	static const char text[] = "waiting for somebody else who installs the same libraries ...\n";
 	bool told = false;
+	int r = 0;
 
-	while (flock(fd, how | LOCK_NB) < 0) {
+	while (r == 0 && flock(fd, how | LOCK_NB) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno != EWOULDBLOCK)
 			return sbx_fail_errno(err, errno, "cannot lock a set of libraries");
-		if (wait->cancel != NULL && atomic_load(&wait->cancel->killed))
-			return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
-		if (wait->deadline_ns != 0 && sbx_now_ns() >= wait->deadline_ns)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"another process is still installing the same libraries");
 		if (!told && wait->on_progress != NULL)
 			wait->on_progress(text, sizeof(text) - 1, wait->userdata);
 		told = true;
-		wait_a_moment(wait);
+		r = sbx_store_wait(wait, err);
 	}
-	return 0;
+	return r;
 }
 
 int sbx_store_lock(const struct sbx_store *store, const char *id, bool alone,

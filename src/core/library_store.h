@@ -23,6 +23,7 @@
 #include <llmsandbox/library.h>
 
 #include <limits.h>
+#include <stdatomic.h>
 
 #define SBX_STORE_ID   17 /* 16 digits and a NUL */
 #define SBX_STORE_NAME 33
@@ -59,9 +60,13 @@ int sbx_store_new_name(char ret[SBX_STORE_NAME], struct sbx_error *err);
 struct sbx_store_wait {
 	uint64_t deadline_ns; /* 0: none */
 	struct sbx_cancel *cancel;
+	const atomic_bool *ended;    /* becomes true when there is no use any more; or NULL */
 	sbx_install_fn *on_progress; /* told that somebody else is at it */
 	void *userdata;
 };
+/* One moment of waiting; fails when there is reason to give up. */
+int sbx_store_wait(const struct sbx_store_wait *wait, struct sbx_error *err);
+
 int sbx_store_lock(const struct sbx_store *store, const char *id, bool alone,
 		   const struct sbx_store_wait *wait, int *ret_fd, struct sbx_error *err);
 

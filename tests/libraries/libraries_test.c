@@ -4,6 +4,7 @@
 #include "support/sandbox.h"
 
 #include <llmsandbox/library.h>
+#include <llmsandbox/registry.h>
 
 #include <dirent.h>
 #include <pthread.h>
@@ -83,6 +84,20 @@ static const char *store(const char *name)
 
 	snprintf(path, sizeof(path), "%s%.120s", folder, name);
 	return repository_path(path);
+}
+
+static void remove_all(void)
+{
+	struct sbx_library_set **list;
+	struct sbx_error err;
+	size_t count;
+
+	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sbx_library_remove(list[i]->id, &err), 0);
+		sbx_library_set_free(list[i]);
+	}
+	free(list);
 }
 
 /* The first version of a package in a set, or "". */
@@ -355,6 +370,78 @@ static void an_installation_can_be_cancelled(void **state)
 	assert_int_equal(count_entries(store("new")), 0);
 }
 
+static void *install_slow(void *userdata)
+{
+	struct sbx_session *session = userdata;
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-slow", "sbx-paths")};
+	struct sbx_error err = {0};
+
+	return sbx_session_install(session, &how, NULL, &err) < 0 ? (void *)(intptr_t)err.code : NULL;
+}
+
+static void an_installation_holds_up_nothing_else_of_its_session(void **state)
+{
+	struct test_sandbox *t = *state;
+	size_t before = repository_requests("/files/sbx_slow");
+	pthread_t thread;
+	void *code;
+
+	repository_release(false);
+	run_prints(t, "python", NULL, "print(1)", "1\n");
+	pthread_create(&thread, NULL, install_slow, test_session(t));
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_string_equal(test_exec(t, "echo", "2", NULL)->out.data, "2\n");
+	run_prints(t, "python", NULL, "print(3)", "3\n");
+	repository_release(true);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, 0);
+	run_prints(t, "python", NULL, "import sbx_slow, sbx_paths; print(4)", "4\n");
+}
+
+struct held {
+	struct sbx_registry *registry;
+	struct sbx_session *session;
+};
+
+static void *install_held(void *userdata)
+{
+	struct held *h = userdata;
+	void *code = install_slow(h->session);
+
+	sbx_registry_release(h->registry, h->session);
+	return code;
+}
+
+static void a_session_that_is_ended_installs_no_more(void **state)
+{
+	size_t before = repository_requests("/files/sbx_slow");
+	struct sbx_registry_open how = {0};
+	struct sbx_session_info info;
+	struct sbx_spec *spec = NULL;
+	struct sbx_error err;
+	struct held h = {0};
+	pthread_t thread;
+	void *code;
+
+	(void)state;
+	repository_release(false);
+	remove_all();
+	assert_int_equal(sbx_spec_new(&spec, &err), 0);
+	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), &err), 0);
+	how.spec = spec;
+	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &h.registry, &err), 0);
+	if (sbx_registry_open(h.registry, &how, &info, &err) < 0 ||
+	    sbx_registry_acquire(h.registry, NULL, info.id, &h.session, &err) < 0)
+		fail_msg("%s", err.msg);
+	pthread_create(&thread, NULL, install_held, &h);
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_int_equal(sbx_registry_close(h.registry, NULL, info.id, &err), 0);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, SBX_E_UNAVAILABLE);
+	sbx_registry_free(h.registry);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
 /* ---- the store ---- */
 
 /* One of several at once; an assertion is for the test's own thread. */
@@ -468,20 +555,6 @@ static void only_folder(char *ret, size_t size)
 	}
 	closedir(dir);
 	assert_int_equal(found, 1);
-}
-
-static void remove_all(void)
-{
-	struct sbx_library_set **list;
-	struct sbx_error err;
-	size_t count;
-
-	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
-	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(sbx_library_remove(list[i]->id, &err), 0);
-		sbx_library_set_free(list[i]);
-	}
-	free(list);
 }
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -780,6 +853,8 @@ int main(void)
 		sandbox_test(offline_uses_what_is_there_and_installs_nothing),
 		sandbox_test(an_installation_has_a_time),
 		sandbox_test(an_installation_can_be_cancelled),
+		sandbox_test(an_installation_holds_up_nothing_else_of_its_session),
+		sandbox_test(a_session_that_is_ended_installs_no_more),
 		sandbox_test(two_who_want_the_same_install_it_once),
 		sandbox_test(what_a_killed_builder_left_is_thrown_away),
 		sandbox_test(the_set_that_was_not_used_for_longest_goes_first),
@@ -798,5 +873,7 @@ int main(void)
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
+	if (getenv("SBX_TEST_ONLY") != NULL)
+		cmocka_set_test_filter(getenv("SBX_TEST_ONLY"));
 	return cmocka_run_group_tests_name("libraries", tests, repository_setup, repository_teardown);
 }
