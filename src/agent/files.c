@@ -336,6 +336,8 @@ bool transfer_wants_turn(const struct transfer *t, const struct sbx_conn *conn)
 
 void transfer_pump(struct transfer *t, struct sbx_conn *conn)
 {
+	struct sbx_error ignored;
+
 	if (!transfer_wants_turn(t, conn))
 		return;
 	act_as_user(t->fence);
@@ -348,6 +350,9 @@ void transfer_pump(struct transfer *t, struct sbx_conn *conn)
 			fail(t, conn, -r);
 		else if (r > 0)
 			answer(t, conn);
+		/* The host reads while we read on; what goes wrong shows at the loop's own flush. */
+		if (sbx_conn_queued(conn) >= WIRE_PAYLOAD_MAX)
+			sbx_conn_flush(conn, &ignored);
 	}
 	act_as_agent(t->fence);
 }

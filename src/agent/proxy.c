@@ -126,6 +126,7 @@ void proxy_listen(struct proxy *p, struct sbx_conn *conn, uint32_t channel, uint
 		send_error(conn, channel, SBX_E_SYSTEM, -r, "cannot listen on the sandbox's loopback");
 		return;
 	}
+	sbx_conn_widen(conn);
 	wire_port_format(&payload, &(struct wire_port){.port = p->port});
 	send_bytes(conn, WIRE_LISTENING, channel, payload.data, payload.len);
 	sbx_buf_done(&payload);
@@ -213,7 +214,7 @@ static size_t take_bulk(void *owner, uint32_t channel, int stream_fd, size_t len
 	struct proxy *p = owner;
 	struct client *c = find_client(p, channel);
 
-	if (c == NULL || (p->pipe[0] < 0 && sbx_splice_pipe(p->pipe, WIRE_WINDOW) < 0))
+	if (c == NULL || (p->pipe[0] < 0 && sbx_splice_pipe(p->pipe, WIRE_CONNECTION_WINDOW) < 0))
 		return 0;
 	return client_take_bulk(c, p->conn, &(struct client_bulk){stream_fd, p->pipe, len});
 }

@@ -14,7 +14,7 @@
 
 #define ASKING_MS    30000 /* to say what it wants */
 #define LEAVING_MS   3000  /* to take the answer and go */
-#define GRANT_SIZE   (WIRE_WINDOW / 4)
+#define GRANT_SIZE   (WIRE_CONNECTION_WINDOW / 4)
 #define QUEUE_MOST   (1u << 20) /* on the stream: beyond that no client is read */
 #define READS_A_TURN 4
 #define TEXT_MOST    4096
@@ -32,8 +32,8 @@ struct client *client_new(int fd, uint32_t channel)
 	c->in = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX);
 	c->head = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX + 512);
 	/* A window, and the answer that goes before it. */
-	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_WINDOW + TEXT_MOST + 1024);
-	c->credit = WIRE_WINDOW;
+	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_CONNECTION_WINDOW + TEXT_MOST + 1024);
+	c->credit = WIRE_CONNECTION_WINDOW;
 	c->deadline_ns = sbx_deadline_ns(ASKING_MS);
 	c->poll_at = SIZE_MAX;
 	return c;
@@ -446,11 +446,17 @@ static bool read_piece(struct client *c, struct sbx_conn *conn)
 	return (size_t)n == most;
 }
 
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static bool has_credit(const struct client *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
+}
+
 static bool wants_read(const struct client *c, const struct sbx_conn *conn)
 {
 	if (c->phase == CLIENT_ASKING || c->phase == CLIENT_LEAVING)
 		return true;
-	return c->phase == CLIENT_OPEN && !c->in_ended && c->credit > 0 &&
+	return c->phase == CLIENT_OPEN && !c->in_ended && has_credit(c) &&
 	       !(c->has_body && c->body.done) && sbx_conn_queued(conn) < QUEUE_MOST;
 }
 
@@ -545,7 +551,7 @@ static int take_data(struct client *c, struct sbx_conn *conn, const struct wire_
 {
 	size_t at = 0;
 
-	if (c->phase != CLIENT_OPEN || c->out_ended || frame->len > WIRE_WINDOW - c->owed)
+	if (c->phase != CLIENT_OPEN || c->out_ended || frame->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return break_off(frame, err);
 	c->owed += frame->len;
 	while (!has_output(c) && at < frame->len) {
@@ -584,7 +590,7 @@ size_t client_take_bulk(struct client *c, struct sbx_conn *conn, const struct cl
 	ssize_t n, passed = 0, m = 1;
 
 	if (c->phase != CLIENT_OPEN || c->out_ended || has_output(c) || bulk->len < SBX_BULK_LEAST ||
-	    bulk->len > WIRE_WINDOW - c->owed)
+	    bulk->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return 0;
 	n = sbx_splice_in(bulk->stream_fd, bulk->pipe[1], bulk->len);
 	if (n <= 0)
@@ -606,7 +612,7 @@ static int take_credit(struct client *c, const struct wire_frame *frame, struct 
 	struct wire_credit m;
 
 	if (c->phase != CLIENT_OPEN || !wire_credit_parse(frame->payload, frame->len, &m) ||
-	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_WINDOW - c->credit)
+	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_CONNECTION_WINDOW - c->credit)
 		return break_off(frame, err);
 	c->credit += m.bytes;
 	return 0;

@@ -7,14 +7,26 @@
 #include <time.h>
 #include <unistd.h>
 
-ssize_t sbx_splice_in(int from, int to, size_t len)
+static ssize_t move(int from, off_t *offset, int to, size_t len)
 {
 	ssize_t n;
 
 	do
-		n = splice(from, NULL, to, NULL, len, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		n = splice(from, offset, to, NULL, len, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
+}
+
+ssize_t sbx_splice_in(int from, int to, size_t len)
+{
+	return move(from, NULL, to, len);
+}
+
+ssize_t sbx_splice_file(int file, uint64_t offset, int to, size_t len)
+{
+	off_t at = (off_t)offset;
+
+	return move(file, &at, to, len);
 }
 
 /* The signal was not there before, so it is ours to forget. */

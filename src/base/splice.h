@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -14,6 +16,8 @@
  * (-EAGAIN: nothing now). They never block where the socket is non-blocking.
  */
 ssize_t sbx_splice_in(int from, int pipe, size_t len);
+/* From a place of a file, whose own offset stays. */
+ssize_t sbx_splice_file(int file, uint64_t offset, int pipe, size_t len);
 ssize_t sbx_splice_out(int pipe, int to, size_t len);
 
 /* A pipe whose ends do not block, with room for so many bytes where the machine allows it. */

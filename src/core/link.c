@@ -171,10 +171,11 @@ static int wait_and_act(struct sbx_link *link, struct sbx_wait *wait, struct sbx
 		{.fd = wait->wants_input ? wait->input_fd : -1, .events = POLLIN},
 		{.fd = may_relay(link) ? sbx_relay_fd(link->relay) : -1, .events = POLLIN},
 	};
-	int r = 0;
+	bool written = wait->for_room && !sbx_conn_has_output(&link->conn);
+	int timeout_ms = written ? 0 : sbx_poll_ms(wait->deadline_ns), r = 0;
 
 	wait->input_ready = false;
-	if (poll(fds, sizeof(fds) / sizeof(fds[0]), sbx_poll_ms(wait->deadline_ns)) < 0)
+	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0)
 		return errno == EINTR ? 0
 				      : sbx_fail_errno(err, errno, "cannot wait for the sandbox");
 	for (int i = 1; i <= 2; i++) {
@@ -206,11 +207,12 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 	return r;
 }
 
-int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+static int await(struct sbx_link *link, struct sbx_cancel *cancel, bool for_room,
+		 struct sbx_error *err)
 {
 	struct sbx_session *s = link->session;
 	uint64_t silent_ns = link->heard_ns + SILENCE_MS * SBX_NS_PER_MS;
-	struct sbx_wait wait = {.cancel = cancel, .deadline_ns = silent_ns};
+	struct sbx_wait wait = {.cancel = cancel, .deadline_ns = silent_ns, .for_room = for_room};
 	int r;
 
 	if (s->ends_ns != 0 && s->ends_ns < silent_ns)
@@ -228,4 +230,14 @@ int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_
 				"the sandbox has not answered for %d seconds and was killed; open a new "
 				"session",
 				SILENCE_MS / 1000);
+}
+
+int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	return await(link, cancel, false, err);
+}
+
+int sbx_link_await_room(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	return await(link, cancel, true, err);
 }

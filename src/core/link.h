@@ -70,6 +70,7 @@ struct sbx_wait {
 	int input_fd;		   /* wait until it is readable too, where wants_input */
 	bool wants_input;
 	bool input_ready; /* it is */
+	bool for_room;	  /* the stream taking all that was queued is something that happened */
 };
 
 int sbx_link_init(struct sbx_link *link, struct sbx_session *session, struct sbx_error *err);
@@ -100,6 +101,9 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
  * SBX_E_TIMEOUT.
  */
 int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
+
+/* The same for somebody who waits for room: it returns too when all that was queued is written. */
+int sbx_link_await_room(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
 
 /* The agent's ERROR as ours: fills err and returns -code. */
 int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err);

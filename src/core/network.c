@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "core/package_hosts.h"
 #include "core/session.h"
 #include "egress/relay.h"
 
@@ -11,6 +12,17 @@
 #include <string.h>
 
 #define LISTEN_MS 10000
+
+/* The hosts of the one language that will be run, or of all. */
+static int add_package_hosts(const struct sbx_spec *spec, struct sbx_network *network,
+			     struct sbx_error *err)
+{
+	const struct sbx_lang *lang = spec->language ? sbx_lang_find(spec->language) : NULL;
+
+	if (network->mode != SBX_NETWORK_PACKAGES)
+		return 0;
+	return sbx_package_hosts_allow(lang && lang->install ? lang : NULL, network, err);
+}
 
 int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 {
@@ -23,7 +35,7 @@ int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 	n->network = sbx_network_copy(s->spec->network);
 	if (n->network == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
-	return 0;
+	return add_package_hosts(s->spec, n->network, err);
 }
 
 /* The relay itself is the link's to free. */
@@ -149,8 +161,12 @@ int sbx_session_set_network(struct sbx_session *s, const struct sbx_network *net
 	r = network == NULL ? sbx_network_new(SBX_NETWORK_NONE, &copy, err) : 0;
 	if (network != NULL && (copy = sbx_network_copy(network)) == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot keep a network");
-	if (r < 0)
+	if (r == 0)
+		r = add_package_hosts(s->spec, copy, err);
+	if (r < 0) {
+		sbx_network_free(copy);
 		return r;
+	}
 	pthread_mutex_lock(&n->lock);
 	if (n->relay != NULL)
 		r = sbx_relay_set_network(n->relay, copy, err);

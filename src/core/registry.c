@@ -28,9 +28,9 @@
 #define IDLE_MS_STANDARD     (10ull * 60 * 1000)
 #define LIFETIME_MS_STANDARD (60ull * 60 * 1000)
 
-#define ID_BYTES     16	 /* of randomness */
+#define ID_BYTES     16 /* of randomness */
 #define ID_MAX	     sizeof(((struct sbx_session_info *)NULL)->id)
-#define WAITERS_MAX  16	 /* for one session, to have it alone */
+#define WAITERS_MAX  16 /* for one session, to have it alone */
 #define LATE_KILL_NS (500 * SBX_NS_PER_MS)
 
 #define NEVER UINT64_MAX
@@ -52,7 +52,7 @@ struct entry {
 	uint64_t used_ns;	       /* when it was opened or released last */
 	uint64_t life_ends_ns;	       /* or NEVER */
 	unsigned int holders;
-	bool alone; /* one of them has it alone … */
+	bool alone;		   /* one of them has it alone … */
 	struct sbx_cancel *cancel; /* … and this to be stopped by, or NULL */
 	TAILQ_HEAD(, waiter) waiters;
 	unsigned int waiter_count;
@@ -66,7 +66,7 @@ TAILQ_HEAD(entries, entry);
 
 struct sbx_registry {
 	struct sbx_registry_limits limits;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock;	/* of all below */
 	pthread_cond_t changed; /* for the thread: something may be due earlier */
 	pthread_cond_t gone;	/* an entry is, or an opening */
 	pthread_t thread;
@@ -120,10 +120,11 @@ static int fail_unknown(const struct sbx_registry *r, const char *owner, const c
 
 	if (e != NULL)
 		return sbx_ended_fail(e, SBX_E_NOT_FOUND, err);
-	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"there is no session '%.64s': it was never opened, or ended long ago; create a new "
-			"one",
-			name);
+	return sbx_fail(
+		err, SBX_E_NOT_FOUND,
+		"there is no session '%.64s': it was never opened, or ended long ago; create a new "
+		"one",
+		name);
 }
 
 /* ---- ending ---- */
@@ -174,7 +175,7 @@ static void end_entry(struct sbx_registry *r, struct entry *e, enum sbx_end end,
 	TAILQ_REMOVE(&r->live, e, link);
 	TAILQ_INSERT_TAIL(&r->ending, e, link);
 	TAILQ_FOREACH(w, &e->waiters, link)
-		eventfd_write(w->wake_fd, 1);
+	eventfd_write(w->wake_fd, 1);
 	pthread_cond_signal(&r->changed);
 }
 
@@ -259,9 +260,9 @@ static uint64_t next_due_ns(const struct sbx_registry *r)
 	uint64_t due = NEVER;
 
 	TAILQ_FOREACH(e, &r->live, link)
-		due = earlier(due, ends_ns(e));
+	due = earlier(due, ends_ns(e));
 	TAILQ_FOREACH(e, &r->ending, link)
-		due = earlier(due, e->kill_ns);
+	due = earlier(due, e->kill_ns);
 	return due;
 }
 
@@ -304,7 +305,8 @@ static int start_thread(struct sbx_registry *r, struct sbx_error *err)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failure = pthread_create(&r->thread, NULL, keep_time, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failure ? sbx_fail_errno(err, failure, "cannot start the thread of the sessions") : 0;
+	return failure ? sbx_fail_errno(err, failure, "cannot start the thread of the sessions")
+		       : 0;
 }
 
 /* ---- new and free ---- */
@@ -342,7 +344,8 @@ int sbx_registry_new(const struct sbx_registry_limits *limits, struct sbx_regist
 	r->limits = limits ? *limits : (struct sbx_registry_limits){0};
 	r->limits.most = r->limits.most ? r->limits.most : MOST_STANDARD;
 	r->limits.idle_ms = r->limits.idle_ms ? r->limits.idle_ms : IDLE_MS_STANDARD;
-	r->limits.lifetime_ms = r->limits.lifetime_ms ? r->limits.lifetime_ms : LIFETIME_MS_STANDARD;
+	r->limits.lifetime_ms =
+		r->limits.lifetime_ms ? r->limits.lifetime_ms : LIFETIME_MS_STANDARD;
 	TAILQ_INIT(&r->live);
 	TAILQ_INIT(&r->ending);
 	init_locks(r);
@@ -388,8 +391,8 @@ static int copy_text(const char *what, const char *text, char *ret, size_t size,
 		     struct sbx_error *err)
 {
 	if (text != NULL && strlen(text) >= size)
-		return sbx_fail(err, SBX_E_INVALID, "the %s '%.64s…' is longer than %zu bytes", what, text,
-				size - 1);
+		return sbx_fail(err, SBX_E_INVALID, "the %s '%.64s…' is longer than %zu bytes",
+				what, text, size - 1);
 	snprintf(ret, size, "%s", text ? text : "");
 	return 0;
 }
@@ -437,12 +440,14 @@ static int reserve(struct sbx_registry *r, struct sbx_error *err)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->over) {
-		result = sbx_fail(err, SBX_E_UNAVAILABLE, "the sessions end now; no new one is opened");
+		result = sbx_fail(err, SBX_E_UNAVAILABLE,
+				  "the sessions end now; no new one is opened");
 	} else if (r->count >= r->limits.most) {
-		result = sbx_fail(err, SBX_E_LIMIT,
-				  "%zu sessions are open and no more are allowed; close one that is not "
-				  "needed, or wait until one expires",
-				  r->count);
+		result = sbx_fail(
+			err, SBX_E_LIMIT,
+			"%zu sessions are open and no more are allowed; close one that is not "
+			"needed, or wait until one expires",
+			r->count);
 	} else {
 		r->count++;
 		r->opening++;
@@ -674,9 +679,10 @@ static int queue_up(struct sbx_registry *r, struct entry *e, struct sbx_cancel *
 	if (fd < 0)
 		return sbx_fail_errno(err, errno, "cannot wait for a session");
 	if (e->waiter_count >= WAITERS_MAX)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the session %s is busy and %u wait for it already; try again later",
-				e->info.id, e->waiter_count);
+		return sbx_fail(
+			err, SBX_E_UNAVAILABLE,
+			"the session %s is busy and %u wait for it already; try again later",
+			e->info.id, e->waiter_count);
 	TAILQ_INSERT_TAIL(&e->waiters, &w, link);
 	e->waiter_count++;
 	pthread_mutex_unlock(&r->lock);
@@ -730,10 +736,9 @@ int sbx_registry_check(struct sbx_registry *r, const struct sbx_session *session
 	end_due(r, sbx_now_ns());
 	e = get_held(r, session);
 	if (e->ended.end != SBX_ALIVE)
-		result = sbx_ended_fail(&e->ended,
-					e->ended.end == SBX_END_CLOSED ? SBX_E_UNAVAILABLE
-								       : SBX_E_TIMEOUT,
-					err);
+		result = sbx_ended_fail(
+			&e->ended,
+			e->ended.end == SBX_END_CLOSED ? SBX_E_UNAVAILABLE : SBX_E_TIMEOUT, err);
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }

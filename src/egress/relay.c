@@ -60,6 +60,7 @@ int sbx_relay_new(struct sbx_conn *conn, const struct sbx_network *network, uint
 		return r;
 	}
 	relay_limits_set(&relay->limits, &network->limits, relay->now_ns);
+	sbx_conn_widen(conn);
 	*ret = relay;
 	return 0;
 }
@@ -251,7 +252,7 @@ static size_t take_bulk(void *owner, uint32_t channel, int stream_fd, size_t len
 
 	/* New rules are for sbx_relay_take() to heed. */
 	if (c == NULL || atomic_load(&relay->has_pending) ||
-	    (relay->pipe[0] < 0 && sbx_splice_pipe(relay->pipe, WIRE_WINDOW) < 0))
+	    (relay->pipe[0] < 0 && sbx_splice_pipe(relay->pipe, WIRE_CONNECTION_WINDOW) < 0))
 		return 0;
 	relay->now_ns = sbx_now_ns();
 	return relay_conn_take_bulk(c, stream_fd, len);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define HTTPS_PORT   443
-#define GRANT_SIZE   (WIRE_WINDOW / 4)
+#define GRANT_SIZE   (WIRE_CONNECTION_WINDOW / 4)
 #define READS_A_TURN 4
 #define PIECES_MAX   256 /* that the first words of a program come in */
 
@@ -51,6 +51,12 @@ static bool has_up(const struct relay_conn *c)
 	return c->up_at < c->up.len;
 }
 
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static bool has_credit(const struct relay_conn *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
+}
+
 static uint32_t wanted_events(const struct relay_conn *c)
 {
 	uint32_t events = 0;
@@ -59,7 +65,7 @@ static uint32_t wanted_events(const struct relay_conn *c)
 		return EPOLLOUT;
 	if (c->state != RELAY_OPEN || c->relay->is_paused)
 		return 0;
-	if (!c->down_ended && c->credit > 0)
+	if (!c->down_ended && has_credit(c))
 		events |= EPOLLIN;
 	if (has_up(c) && !c->checks_greeting)
 		events |= EPOLLOUT;
@@ -283,8 +289,8 @@ static struct relay_conn *add_conn(struct sbx_relay *relay, uint32_t channel,
 	c->how = (enum wire_how)m->how;
 	c->port = m->port;
 	c->fd = -1;
-	c->credit = WIRE_WINDOW;
-	c->up = (struct sbx_buf)SBX_BUF_INIT(WIRE_WINDOW);
+	c->credit = WIRE_CONNECTION_WINDOW;
+	c->up = (struct sbx_buf)SBX_BUF_INIT(WIRE_CONNECTION_WINDOW);
 	c->asked = take_ptr(m->host);
 	c->deadline_ns =
 		relay->now_ns + relay->network->limits.connect_timeout_ms * SBX_NS_PER_MS;
@@ -432,7 +438,7 @@ static void keep_rest(struct relay_conn *c, int pipe, size_t len)
 static bool may_take_bulk(struct relay_conn *c, size_t len)
 {
 	return c->state == RELAY_OPEN && !c->checks_greeting && !c->up_ended && !has_up(c) &&
-	       len >= SBX_BULK_LEAST && len <= WIRE_WINDOW - c->owed &&
+	       len >= SBX_BULK_LEAST && len <= WIRE_CONNECTION_WINDOW - c->owed &&
 	       relay_limits_allow(&c->relay->limits, len, c->relay->now_ns) == len;
 }
 
@@ -523,7 +529,7 @@ static int take_data(struct relay_conn *c, const struct wire_frame *frame, struc
 {
 	ssize_t n = 0;
 
-	if (!c->told || c->up_ended || frame->len > WIRE_WINDOW - c->owed)
+	if (!c->told || c->up_ended || frame->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return break_off(frame, err);
 	c->owed += frame->len;
 	if (c->state == RELAY_OPEN && !c->checks_greeting && !has_up(c) && frame->len > 0)
@@ -559,7 +565,7 @@ static int take_credit(struct relay_conn *c, const struct wire_frame *frame,
 	struct wire_credit m;
 
 	if (!c->told || !wire_credit_parse(frame->payload, frame->len, &m) ||
-	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_WINDOW - c->credit)
+	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_CONNECTION_WINDOW - c->credit)
 		return break_off(frame, err);
 	c->credit += m.bytes;
 	return 0;
@@ -661,7 +667,7 @@ static int read_down(struct relay_conn *c, struct sbx_error *err)
 	int r = 1;
 
 	for (int i = 0; i < READS_A_TURN && r > 0; i++) {
-		if (c->state != RELAY_OPEN || c->down_ended || c->credit == 0)
+		if (c->state != RELAY_OPEN || c->down_ended || !has_credit(c))
 			return 0;
 		r = read_piece(c, err);
 	}

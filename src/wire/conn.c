@@ -10,7 +10,8 @@
 
 #define READ_SIZE (256u << 10)
 #define OUT_MAX	  (WIRE_MESSAGE_MAX + (1u << 20))
-#define PIPE_ROOM (512 << 10)
+#define PIPE_ROOM (1 << 20)
+#define SOCKET_ROOM (1 << 20)
 
 /* A turn takes no more from the stream than it does without a taker. */
 #define HEADERS_A_TURN 16
@@ -100,11 +101,17 @@ void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, 
 
 /* ---- writing ---- */
 
-ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len)
+void sbx_conn_widen(struct sbx_conn *c)
+{
+	int room = SOCKET_ROOM;
+
+	setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+}
+
+/* Room for one more payload of len bytes, in the pipe and for its header: 0 or -errno. */
+static int prepare_part(struct sbx_conn *c, size_t len)
 {
 	struct sbx_bulk_out *bulk = &c->bulk_out;
-	uint8_t header[WIRE_HEADER_SIZE];
-	ssize_t n;
 
 	if (bulk->count == SBX_BULK_PARTS || bulk->bytes + len > PIPE_ROOM)
 		return -EAGAIN;
@@ -112,9 +119,15 @@ ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len
 		return -EAGAIN;
 	forget_written(c);
 	/* The header must find room once the payload has left its place. */
-	if (sbx_buf_reserve(&c->out, sizeof(header)) == NULL)
-		return -ENOMEM;
-	n = sbx_splice_in(fd, bulk->pipe[1], len);
+	return sbx_buf_reserve(&c->out, WIRE_HEADER_SIZE) == NULL ? -ENOMEM : 0;
+}
+
+/* n bytes are in the pipe, if it is more than 0. */
+static ssize_t add_part(struct sbx_conn *c, uint32_t channel, ssize_t n)
+{
+	struct sbx_bulk_out *bulk = &c->bulk_out;
+	uint8_t header[WIRE_HEADER_SIZE];
+
 	if (n <= 0)
 		return n;
 	wire_header_format(header, WIRE_DATA, channel, (size_t)n);
@@ -122,6 +135,23 @@ ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len
 	bulk->parts[bulk->count++] = (struct sbx_bulk_part){.at = c->out.len, .len = (size_t)n};
 	bulk->bytes += (size_t)n;
 	return n;
+}
+
+ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len)
+{
+	int r = prepare_part(c, len);
+
+	return r < 0 ? r : add_part(c, channel, sbx_splice_in(fd, c->bulk_out.pipe[1], len));
+}
+
+ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint64_t offset,
+			     size_t len)
+{
+	int r = prepare_part(c, len);
+
+	return r < 0 ? r
+		     : add_part(c, channel,
+				sbx_splice_file(fd, offset, c->bulk_out.pipe[1], len));
 }
 
 static ssize_t write_part(struct sbx_conn *c)

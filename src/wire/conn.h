@@ -47,11 +47,18 @@ static inline size_t sbx_conn_queued(const struct sbx_conn *c)
 	return c->out.len - c->out_at + c->bulk_out.bytes;
 }
 
+/* There will be much to send: more room in the kernel makes fewer turns of it. */
+void sbx_conn_widen(struct sbx_conn *c);
+
 /*
  * A DATA frame of up to len bytes that are spliced from fd: how many, 0 at its end, -EAGAIN when
  * there are none now or it cannot be done now (reading tells), or another -errno.
  */
 ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len);
+
+/* As that, from a place of a file. What it does not splice, for whatever reason, can be read. */
+ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint64_t offset,
+			     size_t len);
 
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);

@@ -24,7 +24,7 @@
  *	DATA, CREDIT, FINISH, CLOSE <-->                      while it is open
  *
  * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC; DATA of a PUT or GET) starts with
- * WIRE_WINDOW bytes; the receiver grants more as it consumes. Sending beyond the credit is a
+ * WIRE_WINDOW bytes, those of a connection with more; the receiver grants more as it consumes. Sending beyond the credit is a
  * protocol error. A connection has two flows of DATA, one each way. FINISH ends one of them, both
  * end the connection; CLOSE cuts it, and what was on its way then is passed over. ENTRY and HOLE
  * need no credit: who sends them waits while much is queued.

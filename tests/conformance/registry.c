@@ -442,8 +442,8 @@ static void *race(void *userdata)
 	u->r = sbx_registry_acquire_alone(u->registry, NULL, u->id, u->cancel, &session, &u->err);
 	if (u->r < 0)
 		return NULL;
-	u->r = run_script(session, "mkdir busy || exit 1; sleep 0.1; rmdir busy", NULL, NULL, &result,
-			  &u->err);
+	u->r = run_script(session, "mkdir busy || exit 1; sleep 0.1; rmdir busy", NULL, NULL,
+			  &result, &u->err);
 	u->exit_code = u->r == 0 ? result->exit_code : -1;
 	sbx_result_free(result);
 	sbx_registry_release_alone(u->registry, session);
@@ -566,7 +566,8 @@ static void a_hundred_sessions_at_once_leave_nothing(void **state)
 	pthread_barrier_init(&all_open, NULL, 5);
 	for (size_t i = 0; i < 4; i++) {
 		openers[i] = (struct opener){.registry = r, .all_open = &all_open};
-		assert_int_equal(pthread_create(&openers[i].thread, NULL, open_and_use, &openers[i]), 0);
+		assert_int_equal(
+			pthread_create(&openers[i].thread, NULL, open_and_use, &openers[i]), 0);
 	}
 	pthread_barrier_wait(&all_open);
 	assert_int_equal(count(r, NULL), MANY);

@@ -290,7 +290,7 @@ class Files(SessionCase):
         self.assertEqual(self.shell("ls; test -e /etc/passwd"), "pipe\n")
         self.assertIn("gone", self.bad(self.use("delete_file", path="gone")))
         self.shell("for i in $(seq 1001); do : > $i; done")
-        self.assertTrue(self.bad(self.use("list_files")))
+        self.assertIn("more than 1000 entries", self.bad(self.use("list_files")))
 
     def test_names_that_are_no_text_have_a_uri(self):
         self.shell("printf x > \"$(printf 'a\\377%%')\"")
@@ -405,6 +405,17 @@ class Network(SessionCase):
         self.good(self.server.run("1", allow=["pypi.example.com", "*.example.com:8443", "8.8.8.8"]))
         for host in ("", "http://x.example", "a b", "x" * 300):
             self.assertTrue(self.bad(self.server.run("1", allow=[host])), host)
+
+    def test_the_hosts_of_package_managers_are_those_that_they_are_set_up_for(self):
+        with tempfile.TemporaryDirectory() as cache:
+            server = Server(XDG_CACHE_HOME=cache, PIP_INDEX_URL="http://%s/simple" % self.at,
+                            SANDBOX_NETWORK="packages")
+            run = self.good(server.run(self.FETCH, args=["http://%s/" % self.at], network="packages"))
+            self.assertEqual(run["stdout"], "hello\n", run)
+            run = self.good(server.run(self.FETCH, network="packages", args=[
+                "http://127.0.0.2:%d/" % (self.peer.server_port - 1)]))
+            self.assertEqual(run["network"][0]["verdict"], "denied")
+            self.assertEqual(server.close(), 0)
 
     def test_no_more_is_given_than_the_operator_allows(self):
         none = Server()

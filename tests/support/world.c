@@ -350,6 +350,7 @@ static void serve_visit(struct peer *p, int fd)
 {
 	static const char methods[] = "GPHOC";
 	char head[HEAD_MAX] = "", path[512] = "";
+	const char *end;
 	size_t len = 0;
 	ssize_t n;
 
@@ -364,6 +365,9 @@ static void serve_visit(struct peer *p, int fd)
 	}
 	if (sscanf(head, "%*s %511s", path) != 1)
 		path[0] = '\0';
+	end = strstr(head, "\r\n\r\n");
+	if (strncmp(path, "/echo", 5) == 0 && end != NULL)
+		say(fd, end + 4, len - (size_t)(end + 4 - head));
 	respond(p, fd, path);
 }
 

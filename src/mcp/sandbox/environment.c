@@ -27,9 +27,9 @@ struct rule {
 	const char *reason; /* why it cannot be had here */
 };
 
-static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network, add_hosts, set_install,
-	refuse, refuse_flag, check_flag,
-	refuse_strict_flag, check_capabilities, check_security, check_network;
+static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network,
+	add_hosts, set_install, refuse, refuse_flag, check_flag, refuse_strict_flag,
+	check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
 	{"BACKEND", NULL, true, set_backend, NULL},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The environment variables of the server: those that people set for the original's, and what
- * they mean here, and our own. One that asks for something that is always so is accepted, one that asks for something
- * that this backend cannot give is an error that says why: a server that starts does as told.
+ * they mean here, and our own. One that asks for something that is always so is accepted, one
+ * that asks for something that this backend cannot give is an error that says why: a server that
+ * starts does as told.
  */
 #pragma once
 

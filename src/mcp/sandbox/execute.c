@@ -187,8 +187,8 @@ static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_executio
 }
 
 static int run_in_session(struct mcp_call *call, const struct mcp_execution *execution,
-			  const json_t *arguments, struct request *request,
-			  struct sbx_result **ret, struct sbx_error *err)
+			  const json_t *arguments, struct request *request, struct sbx_result **ret,
+			  struct sbx_error *err)
 {
 	struct sbx_result *result = NULL;
 	struct mcp_lease lease;

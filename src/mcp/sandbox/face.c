@@ -22,29 +22,29 @@ static const struct mcp_icon icons[] = {
 };
 
 static const char instructions[] =
-	"Runs code and shell commands in isolated sandboxes. Use execute_code to compute, to process "
-	"text, or to test code instead of guessing what it does; execute_command for Unix tools. Each "
-	"call starts from nothing unless you give it a session_id of create_session: then files stay "
+	"Runs code and shell commands in isolated sandboxes. Use execute_code to compute, to "
+	"process "
+	"text, or to test code instead of guessing what it does; execute_command for Unix tools. "
+	"Each "
+	"call starts from nothing unless you give it a session_id of create_session: then files "
+	"stay "
 	"from call to call, until the session is closed or expires. Give all inputs with the call "
 	"(stdin, args, files), and print what you want to know. Name the libraries that code needs "
-	"(libraries): those that are not there are installed first. There is no network unless you ask "
-	"for one (network, allow) and whoever runs this server allows it. A failing program is a normal "
-	"result with an exit_code; reason says when a limit ended it (timeout, memory), and larger ones "
+	"(libraries): those that are not there are installed first. There is no network unless you "
+	"ask "
+	"for one (network, allow) and whoever runs this server allows it. A failing program is a "
+	"normal "
+	"result with an exit_code; reason says when a limit ended it (timeout, memory), and larger "
+	"ones "
 	"can be asked for. Long output is cut in the middle; print less, or raise max_output.";
 
 static const struct mcp_tool *const tools[] = {
-	&mcp_tool_execute_code,
-	&mcp_tool_execute_command,
-	&mcp_tool_create_session,
-	&mcp_tool_close_session,
-	&mcp_tool_list_sessions,
-	&mcp_tool_upload_file,
-	&mcp_tool_write_file,
-	&mcp_tool_read_file,
-	&mcp_tool_list_files,
-	&mcp_tool_delete_file,
-	&mcp_tool_install_libraries,
-	&mcp_tool_get_supported_languages,
+	&mcp_tool_execute_code,		&mcp_tool_execute_command,
+	&mcp_tool_create_session,	&mcp_tool_close_session,
+	&mcp_tool_list_sessions,	&mcp_tool_upload_file,
+	&mcp_tool_write_file,		&mcp_tool_read_file,
+	&mcp_tool_list_files,		&mcp_tool_delete_file,
+	&mcp_tool_install_libraries,	&mcp_tool_get_supported_languages,
 	&mcp_tool_get_language_details,
 };
 

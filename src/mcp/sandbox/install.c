@@ -102,8 +102,8 @@ static int install(struct mcp_call *call, struct sbx_session *session, const cha
 }
 
 int mcp_install_libraries(struct mcp_call *call, struct sbx_session *session, const char *language,
-		const json_t *wanted, struct mcp_watch *watch, struct mcp_installed *ret,
-		struct sbx_error *err)
+			  const json_t *wanted, struct mcp_watch *watch, struct mcp_installed *ret,
+			  struct sbx_error *err)
 {
 	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct mcp_installed installed = {0};
@@ -113,8 +113,8 @@ int mcp_install_libraries(struct mcp_call *call, struct sbx_session *session, co
 	*ret = installed;
 	if (json_array_size(wanted) == 0)
 		return 0;
-	r = mcp_libraries_split(&sandbox->libraries, language, wanted, &installed.versions, &missing,
-				err);
+	r = mcp_libraries_split(&sandbox->libraries, language, wanted, &installed.versions,
+				&missing, err);
 	if (r == 0 && json_array_size(missing) > 0)
 		r = install(call, session, language, missing, watch, &installed, err);
 	json_decref(missing);

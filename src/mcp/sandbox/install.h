@@ -18,6 +18,6 @@ struct mcp_installed {
  * empty. The watch tells the client how far it is.
  */
 int mcp_install_libraries(struct mcp_call *call, struct sbx_session *session, const char *language,
-		const json_t *wanted, struct mcp_watch *watch, struct mcp_installed *ret,
-		struct sbx_error *err);
+			  const json_t *wanted, struct mcp_watch *watch, struct mcp_installed *ret,
+			  struct sbx_error *err);
 void mcp_installed_done(struct mcp_installed *installed);

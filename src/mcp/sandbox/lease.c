@@ -22,8 +22,9 @@ int mcp_check_session_id(const char *id, struct sbx_error *err)
 {
 	if (strlen(id) == ID_LEN && strspn(id, "0123456789abcdef") == ID_LEN)
 		return 0;
-	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"'%.64s' is no session_id; it is the 32 characters that create_session gives", id);
+	return sbx_fail(
+		err, SBX_E_NOT_FOUND,
+		"'%.64s' is no session_id; it is the 32 characters that create_session gives", id);
 }
 
 int mcp_lease_begin_id(struct mcp_lease *lease, struct mcp_call *call, const char *id,

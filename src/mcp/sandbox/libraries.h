@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libraries a language has inside a sandbox before any is installed: asked once for the life of the server, from
- * the tool chain itself in a sandbox of its own, when somebody wants to know.
+ * What libraries a language has inside a sandbox before any is installed: asked once for the life
+ * of the server, from the tool chain itself in a sandbox of its own, when somebody wants to know.
  *
  * What a tool chain lists is a table of names and versions. Its keys are names as they are
  * compared: for Python in lower case with "-" for "_" and "." (PEP 503).

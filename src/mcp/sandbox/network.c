@@ -83,7 +83,8 @@ static bool is_public(const struct sbx_rule *rule)
 	if (rule->any_port || rule->port == SMTP_PORT)
 		return false;
 	if (rule->kind == RULE_NET)
-		return rule->prefix == address_bits(&rule->net) && address_classify(&rule->net) == NULL;
+		return rule->prefix == address_bits(&rule->net) &&
+		       address_classify(&rule->net) == NULL;
 	return strchr(rule->name, '.') != NULL && !host_is_localhost(rule->name);
 }
 
@@ -92,11 +93,12 @@ static int refuse_host(const struct sbx_network *most, const char *text, struct 
 	char allowed[200];
 
 	sbx_network_describe(most, allowed, sizeof(allowed));
-	return sbx_fail(err, SBX_E_DENIED,
-			"allow: '%.100s' is not what this server allows, which is: %s; whoever runs the "
-			"server can add it with --allow %.100s (or SANDBOX_ALLOW)",
-			text, most->rule_count > 0 || most->mode == SBX_NETWORK_OPEN ? allowed : "no host",
-			text);
+	return sbx_fail(
+		err, SBX_E_DENIED,
+		"allow: '%.100s' is not what this server allows, which is: %s; whoever runs the "
+		"server can add it with --allow %.100s (or SANDBOX_ALLOW)",
+		text, most->rule_count > 0 || most->mode == SBX_NETWORK_OPEN ? allowed : "no host",
+		text);
 }
 
 static int add_wish(const struct sbx_network *most, const char *text, struct sbx_network *network,
@@ -155,7 +157,8 @@ static int read_mode(const json_t *arguments, enum sbx_network_mode *ret, struct
 	if (text != NULL && !sbx_network_mode_parse(text, ret))
 		return sbx_fail(err, SBX_E_INVALID, "there is no network '%.64s'", text);
 	if (lists && *ret != SBX_NETWORK_ALLOW)
-		return sbx_fail(err, SBX_E_INVALID, "allow goes with network=allow, not with %s", text);
+		return sbx_fail(err, SBX_E_INVALID, "allow goes with network=allow, not with %s",
+				text);
 	return 0;
 }
 
@@ -166,10 +169,11 @@ static int check_mode(const struct sbx_network *most, enum sbx_network_mode mode
 
 	if (mode <= most_of(most))
 		return 0;
-	return sbx_fail(err, SBX_E_DENIED,
-			"network '%s' is more than this server allows, which is '%s'; whoever runs the "
-			"server can allow more with --network %s%s (or SANDBOX_NETWORK)",
-			name, name_of(most), name, mode == SBX_NETWORK_ALLOW ? " and --allow HOST" : "");
+	return sbx_fail(
+		err, SBX_E_DENIED,
+		"network '%s' is more than this server allows, which is '%s'; whoever runs the "
+		"server can allow more with --network %s%s (or SANDBOX_NETWORK)",
+		name, name_of(most), name, mode == SBX_NETWORK_ALLOW ? " and --allow HOST" : "");
 }
 
 static int fill(const struct sbx_network *most, const json_t *wishes, struct sbx_network *network,
@@ -179,7 +183,8 @@ static int fill(const struct sbx_network *most, const json_t *wishes, struct sbx
 	if (json_array_size(wishes) > 0)
 		return add_wishes(most, wishes, network, err);
 	if (network->mode == SBX_NETWORK_ALLOW && most->rule_count == 0)
-		return sbx_fail(err, SBX_E_INVALID, "network=allow needs hosts: give them as allow");
+		return sbx_fail(err, SBX_E_INVALID,
+				"network=allow needs hosts: give them as allow");
 	return add_given(most, network, err);
 }
 
@@ -220,9 +225,9 @@ static json_t *clean(const char *text)
 
 static json_t *describe(const struct sbx_egress *e)
 {
-	json_t *object = json_pack("{s:o, s:i, s:s, s:o}", "host", clean(e->host), "port", e->port,
-				   "verdict", sbx_egress_verdict_name(e->verdict), "rule",
-				   clean(e->rule));
+	json_t *object =
+		json_pack("{s:o, s:i, s:s, s:o}", "host", clean(e->host), "port", e->port,
+			  "verdict", sbx_egress_verdict_name(e->verdict), "rule", clean(e->rule));
 
 	if (e->address[0] != '\0')
 		mcp_set(object, "address", json_string(e->address));

@@ -14,8 +14,8 @@ static int install(struct mcp_call *call, const json_t *arguments, const char *l
 
 	if (r < 0)
 		return r;
-	r = mcp_install_libraries(call, lease.session, language, json_object_get(arguments, "libraries"), watch,
-			ret, err);
+	r = mcp_install_libraries(call, lease.session, language,
+				  json_object_get(arguments, "libraries"), watch, ret, err);
 	return mcp_lease_end(&lease, r, err);
 }
 
@@ -30,9 +30,11 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 
 	if (language == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND,
-				"there is no language '%.64s'; get_supported_languages lists them", name);
+				"there is no language '%.64s'; get_supported_languages lists them",
+				name);
 	if (json_array_size(json_object_get(arguments, "libraries")) == 0)
-		return sbx_fail(err, SBX_E_INVALID, "there is nothing to install: libraries is empty");
+		return sbx_fail(err, SBX_E_INVALID,
+				"there is nothing to install: libraries is empty");
 	mcp_watch_begin(&watch, call);
 	r = install(call, arguments, language->id, &watch, &installed, err);
 	mcp_watch_end(&watch);
@@ -46,13 +48,18 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 
 static const struct mcp_argument arguments[] = {
 	MCP_SESSION_ARGUMENT,
-	{.name = "language", .type = MCP_STRING, .fallback = "\"python\"",
+	{.name = "language",
+	 .type = MCP_STRING,
+	 .fallback = "\"python\"",
 	 .description = "The language whose package manager installs them"},
-	{.name = "libraries", .type = MCP_STRINGS, .required = true,
-	 .description = "As the package manager writes them: \"numpy\", \"requests>=2\" (python), "
-			"\"lodash@4\" (javascript), \"rack:2.2.4\" (ruby), \"jsonlite\" (r), "
-			"\"github.com/google/uuid@v1.6.0\" (go), \"org.slf4j:slf4j-api:2.0.9\" (java), "
-			"\"libfmt-dev\" (cpp)"},
+	{.name = "libraries",
+	 .type = MCP_STRINGS,
+	 .required = true,
+	 .description =
+		 "As the package manager writes them: \"numpy\", \"requests>=2\" (python), "
+		 "\"lodash@4\" (javascript), \"rack:2.2.4\" (ruby), \"jsonlite\" (r), "
+		 "\"github.com/google/uuid@v1.6.0\" (go), \"org.slf4j:slf4j-api:2.0.9\" (java), "
+		 "\"libfmt-dev\" (cpp)"},
 };
 
 const struct mcp_tool mcp_tool_install_libraries = {
@@ -60,14 +67,17 @@ const struct mcp_tool mcp_tool_install_libraries = {
 	.title = "Install libraries",
 	.description =
 		"Install libraries for the later programs of a session, in one language. They are "
-		"installed once and kept, so that the same ones are there at once the next time. The "
-		"installer reaches the package manager's hosts; the session's own network stays as it "
+		"installed once and kept, so that the same ones are there at once the next time. "
+		"The "
+		"installer reaches the package manager's hosts; the session's own network stays as "
+		"it "
 		"is. When the installer fails the error has its own words.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema =
 		"{\"type\": \"object\", \"properties\": {\"language\": {\"type\": \"string\"}, "
-		"\"libraries\": {\"type\": \"object\", \"description\": \"what was asked for, and its "
+		"\"libraries\": {\"type\": \"object\", \"description\": \"what was asked for, and "
+		"its "
 		"version\"}, \"packages\": {\"type\": \"array\", \"description\": \"all that is "
 		"installed for it\", \"items\": {\"type\": \"object\", \"properties\": {\"name\": "
 		"{\"type\": \"string\"}, \"version\": {\"type\": \"string\"}}}}}, "
