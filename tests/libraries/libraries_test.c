@@ -223,11 +223,16 @@ static void ruby_gets_gems_and_what_they_need(void **state)
 	sbx_library_set_free(set);
 }
 
+static void need_ruby_headers(void)
+{
+	if (system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
+		test_skip_promised("ruby-dev is not installed");
+}
+
 /* The build of a gem is its code: it sees neither network nor configuration. */
 static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
-	if (access("/usr/include/ruby-3.1.0/ruby.h", R_OK) != 0 && system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
-		test_skip_promised("ruby-dev is not installed");
+	need_ruby_headers();
 	run_prints(*state, "ruby", LIST("sbx_native"),
 		   "require 'sbx_native'; require 'sbx_found'; puts sbx_answer, SECRET, REACHED",
 		   "42\nno\nno\n");
@@ -747,6 +752,22 @@ static void scripts_of_npm_packages_do_not_run_and_links_do_not_come_out(void **
 	assert_int_not_equal(access("/tmp/sbx-npm-out", F_OK), 0);
 }
 
+static void what_a_build_plants_in_a_set_comes_out_as_plain_files(void **state)
+{
+	static const char code[] =
+		"require 'sbx_planted'\n"
+		"folder = File.dirname($LOADED_FEATURES.grep(/sbx_planted/).first)\n"
+		"puts %w[passwd up fifo].map { |n| File.symlink?(folder + '/' + n) ||\n"
+		"                                   File.exist?(folder + '/' + n) }.inspect\n"
+		"s = File.lstat(folder + '/setuid')\n"
+		"puts s.setuid?, s.setgid?, s.nlink, s.mode & 0222\n"
+		"puts File.read(folder + \"/new\\nline\")\n";
+
+	need_ruby_headers();
+	run_prints(*state, "ruby", LIST("sbx_plant"), code,
+		   "[false, false, false]\nfalse\nfalse\n1\n0\nx\n");
+}
+
 static void a_pth_file_of_a_wheel_is_not_run(void **state)
 {
 	run_prints(*state, "python", LIST("sbx-paths"),
@@ -867,12 +888,14 @@ int main(void)
 		sandbox_test(odd_files_of_a_wheel_come_out_as_plain_ones),
 		sandbox_test(what_would_have_to_be_built_by_pip_is_not_run),
 		sandbox_test(scripts_of_npm_packages_do_not_run_and_links_do_not_come_out),
+		sandbox_test(what_a_build_plants_in_a_set_comes_out_as_plain_files),
 		sandbox_test(a_pth_file_of_a_wheel_is_not_run),
 		sandbox_test(credentials_reach_the_installer_and_nobody_else),
 		sandbox_test(a_configuration_file_decides_as_a_variable_does),
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
+	/* A pattern of names, for a single one while it is worked on. */
 	if (getenv("SBX_TEST_ONLY") != NULL)
 		cmocka_set_test_filter(getenv("SBX_TEST_ONLY"));
 	return cmocka_run_group_tests_name("libraries", tests, repository_setup, repository_teardown);
