@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/strv.h"
+#include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/session.h"

@@ -9,6 +9,7 @@
 #include "core/libraries.h"
 #include "core/library_build.h"
 #include "core/library_json.h"
+#include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/toolchain.h"
