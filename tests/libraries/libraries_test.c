@@ -100,6 +100,28 @@ static void remove_all(void)
 	free(list);
 }
 
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	chmod(path, 0644);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(path, 0444);
+}
+
+static bool found_in_tree(const char *path, const char *text)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command), "grep -rqaF -e '%s' '%s'", text, path);
+	return system(command) == 0;
+}
+
 /* The first version of a package in a set, or "". */
 static const char *version_of(const struct sbx_library_set *set, const char *name)
 {
@@ -232,10 +254,19 @@ static void need_ruby_headers(void)
 /* The build of a gem is its code: it sees neither network nor configuration. */
 static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
+	char text[256];
+
 	need_ruby_headers();
+	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
+		 repository_address());
+	write_file(repository_path("home"), "private-gemrc", text);
+	setenv("GEMRC", repository_path("home/private-gemrc"), 1);
 	run_prints(*state, "ruby", LIST("sbx_native"),
 		   "require 'sbx_native'; require 'sbx_found'; puts sbx_answer, SECRET, REACHED",
 		   "42\nno\nno\n");
+	assert_true(repository_requests("/private/gems/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
 }
 
 static void r_gets_packages_their_needs_and_old_versions(void **state)
@@ -247,9 +278,16 @@ static void r_gets_packages_their_needs_and_old_versions(void **state)
 
 static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
+	char url[256];
+
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
+	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
+	setenv("R_REPO", url, 1);
 	run_prints(*state, "r", LIST("sbxsnoop"), "library(sbxsnoop); cat(secret, reached)", "no no");
+	assert_true(repository_requests("/private/cran/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
 }
 
 /* ---- failing ---- */
@@ -562,20 +600,6 @@ static void only_folder(char *ret, size_t size)
 	assert_int_equal(found, 1);
 }
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	chmod(path, 0644);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-	chmod(path, 0444);
-}
-
 static void verify_names_what_was_changed(void **state)
 {
 	struct sbx_library_set *set;
@@ -782,14 +806,6 @@ static void collect(const char *text, size_t len, void *userdata)
 	size_t used = strlen(all);
 
 	snprintf(all + used, 65536 - used, "%.*s", (int)len, text);
-}
-
-static bool found_in_tree(const char *path, const char *text)
-{
-	char command[600];
-
-	snprintf(command, sizeof(command), "grep -rqaF -e '%s' '%s'", text, path);
-	return system(command) == 0;
 }
 
 static void credentials_reach_the_installer_and_nobody_else(void **state)
