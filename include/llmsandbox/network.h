@@ -27,7 +27,7 @@ enum sbx_network_mode {
 	SBX_NETWORK_NONE,     /* nothing; no proxy either */
 	SBX_NETWORK_ALLOW,    /* what the rules name */
 	SBX_NETWORK_PACKAGES, /* that, and the hosts that the package managers are set up to use */
-	SBX_NETWORK_OPEN      /* that, and every public address */
+	SBX_NETWORK_OPEN      /* what the rules name, and every public address */
 };
 
 struct sbx_network;

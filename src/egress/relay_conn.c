@@ -22,6 +22,17 @@
 
 /* ---- birth and death ---- */
 
+/* Another process may have a copy of the descriptor: then its end alone would not stop the watch. */
+static void close_peer(struct relay_conn *c)
+{
+	if (c->watched != 0)
+		epoll_ctl(c->relay->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->watched = 0;
+}
+
 void relay_conn_bury(struct relay_conn *c)
 {
 	if (c->state == RELAY_DEAD)
@@ -30,10 +41,7 @@ void relay_conn_bury(struct relay_conn *c)
 	c->relay->count--;
 	question_forget(c->question);
 	c->question = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	close_peer(c);
 }
 
 void relay_conn_free(struct relay_conn *c)
@@ -139,10 +147,7 @@ static int try_address(struct relay_conn *c)
 static void close_try(struct relay_conn *c, int sys_errno)
 {
 	c->sys_errno = sys_errno;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
+	close_peer(c);
 	c->address_at++;
 }
 

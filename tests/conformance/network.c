@@ -11,9 +11,11 @@
 #include "support/world.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- what the programs inside have in common ---- */
@@ -822,6 +824,7 @@ struct change {
 	struct sbx_session *session;
 	struct peer *peer;
 	const char *rule; /* what is allowed from then on; NULL: nothing */
+	pid_t child;
 };
 
 /* As soon as the peer has been asked for something. */
@@ -869,6 +872,49 @@ static void new_rules_cut_what_they_do_not_allow(void **state)
 	assert_output(r, "True\n403\nb'hello from 127.0.0.1\\n'\n");
 	assert_int_equal(r->egress[1].verdict, SBX_EGRESS_FAILED);
 	assert_non_null(strstr(r->egress[1].rule, "the rules do not allow it any more"));
+}
+
+/* A process that our user forked, and that executes nothing, has all our descriptors open. */
+static void *change_rules_with_a_child(void *arg)
+{
+	struct change *c = arg;
+	uint64_t deadline_ns = sbx_deadline_ns(20000);
+
+	while (peer_visits(c->peer) == 0 && sbx_now_ns() < deadline_ns)
+		sched_yield();
+	c->child = fork();
+	if (c->child == 0) {
+		alarm(60); /* if we crash */
+		pause();
+		_exit(0);
+	}
+	return change_rules(c);
+}
+
+static void a_connection_that_was_cut_is_forgotten_though_another_process_has_it(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct peer *p = peer_open("127.0.0.1", 0);
+	struct change change = {.peer = p};
+	const struct sbx_result *r;
+	char code[512];
+	pthread_t thread;
+
+	ALLOW(t, rule_of(p));
+	change.session = test_session(t);
+	pthread_create(&thread, NULL, change_rules_with_a_child, &change);
+	snprintf(code, sizeof(code),
+		 "line, s = tunnel('127.0.0.1', %u); s.sendall(b'GET /drip HTTP/1.1\\r\\n\\r\\n')\n"
+		 "print(len(rest(s)) < 1000000)\n"
+		 "for i in range(100):\n"
+		 "    answer = tunnel('127.0.0.1', %u)[0][9:12]; time.sleep(0.002)\n"
+		 "print(answer)\n",
+		 peer_port(p), peer_port(p));
+	r = run(t, code);
+	pthread_join(thread, NULL);
+	kill(change.child, SIGKILL);
+	waitpid(change.child, NULL, 0);
+	assert_output(r, "True\n403\n");
 }
 
 static void a_session_without_a_network_can_get_one(void **state)
@@ -1128,6 +1174,7 @@ int main(void)
 		network_test(there_is_no_other_way_out),
 		network_test(the_proxy_and_loopback_of_the_sandbox_have_ipv6),
 		network_test(new_rules_cut_what_they_do_not_allow),
+		network_test(a_connection_that_was_cut_is_forgotten_though_another_process_has_it),
 		network_test(a_session_without_a_network_can_get_one),
 		network_test(bytes_of_a_session_are_limited),
 		network_test(the_rate_is_limited),

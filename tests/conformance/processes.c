@@ -304,6 +304,51 @@ static void its_output_is_bounded_and_ends_are_kept(void **state)
 	sbx_result_free(r);
 }
 
+static void output_that_is_kept_so_far_tells_what_is_missing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_output out = {0}, errout = {0};
+	struct sbx_process *p;
+	struct sbx_error err;
+
+	test_set_limit(t, SBX_LIMIT_HEAD_BYTES, 100);
+	test_set_limit(t, SBX_LIMIT_TAIL_BYTES, 100);
+	p = begin(t, "seq 1000; sleep 1016", NULL);
+	assert_true(says(p, "\n1000\n"));
+	assert_int_equal(sbx_process_output(p, &out, &errout, &err), 0);
+	assert_int_equal(out.total_bytes, 3893);
+	assert_true(out.truncated);
+	assert_int_equal(out.head_len, 100);
+	free(out.data);
+	free(errout.data);
+	sbx_process_free(p);
+}
+
+/* The kernel counts kills for memory of the sandbox as a whole. */
+static void what_memory_did_to_a_run_is_not_told_of_it(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_process *p;
+	struct sbx_result *r;
+	struct sbx_error err;
+
+	if (!test_is_native())
+		skip();
+	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
+	p = begin(t, "echo up; exec sleep 1017", NULL);
+	assert_true(says(p, "up"));
+	if (test_run(t, "python", "x = bytearray(400 << 20)")->reason != SBX_MEMORY) {
+		sbx_process_free(p);
+		test_skip_promised("no cgroup for memory");
+	}
+	assert_true(still_runs(p));
+	assert_int_equal(sbx_process_signal(p, SIGTERM, &err), 0);
+	r = end(p);
+	assert_int_equal(r->reason, SBX_SIGNALLED);
+	assert_int_equal(r->signal, SIGTERM);
+	sbx_result_free(r);
+}
+
 static void closing_the_session_ends_it(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -366,6 +411,8 @@ int main(void)
 		sandbox_test(a_fork_bomb_in_the_background_can_be_killed),
 		sandbox_test(a_fork_bomb_in_a_run_leaves_it_alone),
 		sandbox_test(its_output_is_bounded_and_ends_are_kept),
+		sandbox_test(output_that_is_kept_so_far_tells_what_is_missing),
+		sandbox_test(what_memory_did_to_a_run_is_not_told_of_it),
 		sandbox_test(closing_the_session_ends_it),
 		sandbox_test(it_ends_while_another_thread_runs_something),
 	};

@@ -6,6 +6,7 @@
  *
  *	SEED	answers by random numbers, half of them such as the host could expect
  *	silent	never says a word after READY
+ *	lazy	says that programs have started, and nothing more
  *	flood	sends output and file bytes without end and without credit
  */
 #include "fuzz/random.h"
@@ -250,10 +251,15 @@ static _Noreturn void flood(struct hostile *h)
 	}
 }
 
-static void answer(struct hostile *h, const char *how)
+static void answer(struct hostile *h, const char *how, enum wire_type type)
 {
 	if (strcmp(how, "silent") == 0)
 		return;
+	if (strcmp(how, "lazy") == 0) {
+		if (type == WIRE_EXEC)
+			send_started(h);
+		return;
+	}
 	if (strcmp(how, "flood") == 0)
 		flood(h);
 	answer_at_random(h);
@@ -293,7 +299,7 @@ int main(void)
 			if (frame.channel != 0)
 				h.channel = frame.channel;
 			if (frame.type != WIRE_SETUP && !frame.more)
-				answer(&h, how);
+				answer(&h, how, frame.type);
 		}
 	}
 	return 0;

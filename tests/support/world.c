@@ -304,16 +304,19 @@ static void drip(struct peer *p, int fd)
 		usleep(20000);
 }
 
-static void echo(int fd)
+static void echo(int fd, const char *behind, size_t len)
 {
 	static _Thread_local char piece[65536];
 	ssize_t n;
 
+	if (len > 0 && !say(fd, behind, len))
+		return;
 	while ((n = recv(fd, piece, sizeof(piece), 0)) > 0 && say(fd, piece, (size_t)n))
 		;
 }
 
-static void respond(struct peer *p, int fd, const char *path)
+/* Some of what comes behind the head has come with it. */
+static void respond(struct peer *p, int fd, const char *path, const char *behind, size_t len)
 {
 	const char *argument = strchr(path, '?') ? strchr(path, '?') + 1 : "";
 	char text[512];
@@ -336,7 +339,7 @@ static void respond(struct peer *p, int fd, const char *path)
 		say_head(fd, "");
 		wait_for_end(fd);
 	} else if (strncmp(path, "/echo", 5) == 0) {
-		echo(fd);
+		echo(fd, behind, len);
 	} else if (strncmp(path, "/late?", 6) == 0) {
 		wait_for_end(fd);
 		say(fd, argument, strlen(argument));
@@ -350,7 +353,7 @@ static void serve_visit(struct peer *p, int fd)
 {
 	static const char methods[] = "GPHOC";
 	char head[HEAD_MAX] = "", path[512] = "";
-	const char *end;
+	const char *behind;
 	size_t len = 0;
 	ssize_t n;
 
@@ -365,10 +368,9 @@ static void serve_visit(struct peer *p, int fd)
 	}
 	if (sscanf(head, "%*s %511s", path) != 1)
 		path[0] = '\0';
-	end = strstr(head, "\r\n\r\n");
-	if (strncmp(path, "/echo", 5) == 0 && end != NULL)
-		say(fd, end + 4, len - (size_t)(end + 4 - head));
-	respond(p, fd, path);
+	behind = strstr(head, "\r\n\r\n");
+	behind = behind ? behind + 4 : head + len;
+	respond(p, fd, path, behind, len - (size_t)(behind - head));
 }
 
 static void *run_visit(void *arg)
