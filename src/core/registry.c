@@ -182,8 +182,10 @@ static void end_entry(struct sbx_registry *r, struct entry *e, enum sbx_end end,
 static void kill_holders(struct entry *e)
 {
 	e->kill_ns = NEVER;
-	if (e->holders > 0)
+	if (e->holders > 0) {
 		sbx_place_kill(e->session->place);
+		sbx_libraries_end(&e->session->libraries);
+	}
 	if (e->cancel != NULL)
 		sbx_cancel_kill(e->cancel);
 }
