@@ -352,10 +352,12 @@ static void keep_rest(struct client *c, int pipe, size_t len)
 	char *at = sbx_buf_reserve(&c->out, len);
 	ssize_t n = at ? read(pipe, at, len) : -1;
 
-	if (n == (ssize_t)len)
+	if (n == (ssize_t)len) {
 		c->out.len += len;
-	else
-		c->out.failed = true;
+		return;
+	}
+	c->out.failed = true;
+	sbx_splice_discard(pipe, n > 0 ? len - (size_t)n : len);
 }
 
 size_t client_take_bulk(struct client *c, struct sbx_conn *conn, const struct client_bulk *bulk)

@@ -55,6 +55,15 @@ ssize_t sbx_splice_out(int from, int to, size_t len)
 	return n;
 }
 
+void sbx_splice_discard(int pipe, size_t len)
+{
+	char piece[4096];
+	ssize_t n = 1;
+
+	for (; len > 0 && (n > 0 || errno == EINTR); len -= n > 0 ? (size_t)n : 0)
+		n = read(pipe, piece, len < sizeof(piece) ? len : sizeof(piece));
+}
+
 int sbx_splice_pipe(int ret[2], int room)
 {
 	if (pipe2(ret, O_CLOEXEC | O_NONBLOCK) < 0)

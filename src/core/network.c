@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LISTEN_MS 10000
-
 /* The hosts of the one language that will be run, or of all. */
 static int add_package_hosts(const struct sbx_spec *spec, struct sbx_network *network,
 			     struct sbx_error *err)
@@ -77,15 +75,10 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 
 static int await_listening(struct sbx_session *s, const struct listening *l, struct sbx_error *err)
 {
-	struct sbx_wait wait = {.deadline_ns = sbx_deadline_ns(LISTEN_MS)};
 	int r = 0;
 
-	while (r == 0 && !l->done && !s->link.lost) {
-		r = sbx_link_turn(&s->link, &wait, err);
-		if (r == 0 && !l->done && sbx_now_ns() >= wait.deadline_ns)
-			r = sbx_fail(err, SBX_E_TIMEOUT,
-				     "the sandbox's proxy did not start in time");
-	}
+	while (r == 0 && !l->done && !s->link.lost)
+		r = sbx_link_await(&s->link, NULL, err);
 	if (r == 0 && !l->done)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");

@@ -131,7 +131,9 @@ static int fail_unknown(const struct sbx_registry *r, const char *owner, const c
 
 static uint64_t after_ns(uint64_t begin_ns, uint64_t ms)
 {
-	return ms == SBX_TIMEOUT_NONE ? NEVER : begin_ns + ms * SBX_NS_PER_MS;
+	if (ms >= (NEVER - begin_ns) / SBX_NS_PER_MS)
+		return NEVER;
+	return begin_ns + ms * SBX_NS_PER_MS;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

@@ -110,6 +110,7 @@ int sbx_session_begin_for(struct sbx_session *s, struct sbx_cancel *cancel, stru
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"cancelled while another operation of the session ran");
 	s->link.heard_ns = sbx_now_ns();
+	s->link.pinged = false;
 	r = sbx_session_check(s, err);
 	if (r < 0)
 		give_back(&s->turn);

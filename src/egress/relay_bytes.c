@@ -103,10 +103,12 @@ static void keep_rest(struct relay_conn *c, int pipe, size_t len)
 	char *at = sbx_buf_reserve(&c->up, len);
 	ssize_t n = at ? read(pipe, at, len) : -1;
 
-	if (n == (ssize_t)len)
+	if (n == (ssize_t)len) {
 		c->up.len += len;
-	else
-		c->up.failed = true;
+		return;
+	}
+	c->up.failed = true;
+	sbx_splice_discard(pipe, n > 0 ? len - (size_t)n : len);
 }
 
 static bool may_take_bulk(struct relay_conn *c, size_t len)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +116,13 @@ int relay_open_next(struct relay_conn *c, struct sbx_error *err)
 
 int relay_open_done(struct relay_conn *c, struct sbx_error *err)
 {
+	struct pollfd fd = {.fd = c->fd, .events = POLLOUT};
 	int e = 0;
 	socklen_t len = sizeof(e);
 
+	/* The event may be of the address before, which was given up in this same pump. */
+	if (poll(&fd, 1, 0) == 0)
+		return 0;
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &e, &len) < 0)
 		e = errno;
 	if (e == 0)
