@@ -47,7 +47,8 @@ ssize_t sbx_splice_out(int from, int to, size_t len)
 	sigaddset(&sigpipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &sigpipe, &before);
 	n = sbx_splice_in(from, to, len);
-	if (n == -EPIPE && !sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
+	/* Some may have gone out before the rest met the end. */
+	if (n < (ssize_t)len && !sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
 	    sigismember(&pending, SIGPIPE))
 		forget_sigpipe(&sigpipe);
 	sigprocmask(SIG_SETMASK, &before, NULL);

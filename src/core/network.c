@@ -68,7 +68,8 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 			       : 0;
 	if (frame->type != WIRE_LISTENING || !wire_port_parse(frame->payload, frame->len, &m) ||
 	    m.port == 0)
-		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox answered LISTEN with a malformed %s",
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"the sandbox answered LISTEN with a malformed %s",
 				wire_type_name(frame->type));
 	l->port = m.port;
 	return 0;
@@ -82,7 +83,8 @@ static int await_listening(struct sbx_session *s, const struct listening *l, str
 	while (r == 0 && !l->done && !s->link.lost) {
 		r = sbx_link_turn(&s->link, &wait, err);
 		if (r == 0 && !l->done && sbx_now_ns() >= wait.deadline_ns)
-			r = sbx_fail(err, SBX_E_TIMEOUT, "the sandbox's proxy did not start in time");
+			r = sbx_fail(err, SBX_E_TIMEOUT,
+				     "the sandbox's proxy did not start in time");
 	}
 	if (r == 0 && !l->done)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
@@ -131,7 +133,9 @@ int sbx_network_start(struct sbx_session *s, struct sbx_error *err)
 
 	if (r < 0 || s->link.relay == NULL || s->network.proxy_port != 0)
 		return r;
-	return start_proxy(s, err);
+	/* Connections outlive their programs: what was sent last, and who has to be told of the end. */
+	r = sbx_session_keep(s, err);
+	return r < 0 ? r : start_proxy(s, err);
 }
 
 /* ---- what users call ---- */
@@ -236,7 +240,8 @@ static void describe(struct sbx_session *s, struct sbx_result *result)
 			continue;
 		}
 		sbx_network_describe(network, allowed, sizeof(allowed));
-		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s", allowed);
+		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s",
+			 allowed);
 	}
 }
 

@@ -52,35 +52,50 @@ static int wait_writable(struct pack *p, struct sbx_error *err)
 }
 
 /* A pipe that is ready takes PIPE_BUF bytes without making us wait. */
+static int write_some(struct pack *p, const void *data, size_t len, ssize_t *ret,
+		      struct sbx_error *err)
+{
+	size_t most = p->is_file || len < PIPE_BUF ? len : PIPE_BUF;
+	int r = 0;
+
+	do {
+		r = p->is_file ? 0 : wait_writable(p, err);
+		*ret = r < 0 ? -1 : write(p->fd, data, most);
+	} while (r == 0 && *ret < 0 && (errno == EINTR || errno == EAGAIN));
+	if (r == 0 && *ret < 0)
+		r = sbx_fail_errno(err, errno, "cannot write the archive");
+	return r;
+}
+
+/*
+ * libarchive never learns that it failed, because after a fatal error it does not release what
+ * its output has: what comes after is thrown away, and check() tells.
+ */
 static la_ssize_t write_output(struct archive *a, void *owner, const void *data, size_t len)
 {
 	struct pack *p = owner;
-	size_t most = p->is_file || len < PIPE_BUF ? len : PIPE_BUF;
-	ssize_t n = -1;
-	int r;
+	ssize_t n;
 
-	do {
-		r = p->is_file ? 0 : wait_writable(p, &p->output);
-		n = r < 0 ? -1 : write(p->fd, data, most);
-	} while (r == 0 && n < 0 && (errno == EINTR || errno == EAGAIN));
-	if (n >= 0)
-		return n;
-	if (r == 0)
-		sbx_fail_errno(&p->output, errno, "cannot write the archive");
-	archive_set_error(a, EIO, "%s", p->output.msg);
-	return -1;
+	(void)a;
+	if (p->output.code != SBX_OK || write_some(p, data, len, &n, &p->output) < 0)
+		return (la_ssize_t)len;
+	return n;
 }
 
-static int archive_failure(struct pack *p, struct sbx_error *err)
+/* What a call of libarchive came to. */
+static int check(struct pack *p, la_ssize_t status, struct sbx_error *err)
 {
-	const char *text = archive_error_string(p->archive);
+	const char *text;
 
-	if (p->output.code != SBX_OK)
+	if (p->output.code != SBX_OK) {
 		*err = p->output;
-	else
-		sbx_fail(err, SBX_E_INVALID, "cannot put '%s' into the archive: %s", p->path,
-			 text ? text : "unknown reason");
-	return -(int)err->code;
+		return -(int)err->code;
+	}
+	if (status >= ARCHIVE_WARN)
+		return 0;
+	text = archive_error_string(p->archive);
+	return sbx_fail(err, SBX_E_INVALID, "cannot put '%s' into the archive: %s", p->path,
+			text ? text : "unknown reason");
 }
 
 /* ---- what comes ---- */
@@ -88,7 +103,7 @@ static int archive_failure(struct pack *p, struct sbx_error *err)
 /* What shrank meanwhile is filled up with zeros, because its header has told its size. */
 static int end_entry(struct pack *p, struct sbx_error *err)
 {
-	return archive_write_finish_entry(p->archive) < ARCHIVE_WARN ? archive_failure(p, err) : 0;
+	return check(p, archive_write_finish_entry(p->archive), err);
 }
 
 static int begin_entry(struct pack *p, const struct wire_entry *e, struct sbx_error *err)
@@ -109,7 +124,7 @@ static int begin_entry(struct pack *p, const struct wire_entry *e, struct sbx_er
 				(long)(e->mtime_ns % 1000000000u));
 	r = archive_write_header(p->archive, entry);
 	archive_entry_free(entry);
-	return r < ARCHIVE_WARN ? archive_failure(p, err) : 0;
+	return check(p, r, err);
 }
 
 static int on_entry(void *owner, const struct wire_entry *e, struct sbx_error *err)
@@ -136,9 +151,12 @@ static int write_bytes(struct pack *p, const void *data, size_t len, struct sbx_
 
 	while (len > 0) {
 		la_ssize_t n = archive_write_data(p->archive, at, len);
+		int r = check(p, n, err);
 
+		if (r < 0)
+			return r;
 		if (n <= 0)
-			return archive_failure(p, err);
+			return sbx_fail(err, SBX_E_INVALID, "'%s' does not fit its size", p->path);
 		at += n;
 		len -= (size_t)n;
 	}
@@ -192,6 +210,7 @@ static void set_base(struct pack *p, const char *inside, const char *workdir)
 static int open_archive(struct pack *p, struct sbx_error *err)
 {
 	struct stat st;
+	int r;
 
 	if (fstat(p->fd, &st) < 0)
 		return sbx_fail_errno(err, errno, "cannot write the archive");
@@ -199,11 +218,12 @@ static int open_archive(struct pack *p, struct sbx_error *err)
 	p->archive = archive_write_new();
 	if (p->archive == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot write the archive");
-	if (archive_write_set_format_pax_restricted(p->archive) != ARCHIVE_OK ||
-	    archive_write_set_bytes_in_last_block(p->archive, 1) != ARCHIVE_OK ||
-	    archive_write_open(p->archive, p, NULL, write_output, NULL) != ARCHIVE_OK)
-		return archive_failure(p, err);
-	return 0;
+	r = archive_write_set_format_pax_restricted(p->archive);
+	if (r == ARCHIVE_OK)
+		r = archive_write_set_bytes_in_last_block(p->archive, 1);
+	if (r == ARCHIVE_OK)
+		r = archive_write_open(p->archive, p, NULL, write_output, NULL);
+	return check(p, r, err);
 }
 
 static int fetch(struct pack *p, struct sbx_session *session, char *inside, struct sbx_error *err)
@@ -232,10 +252,12 @@ static int pack(struct pack *p, struct sbx_session *session, char *inside, struc
 
 	if (r == 0)
 		r = fetch(p, session, inside, err);
-	if (r == 0 && archive_write_close(p->archive) < ARCHIVE_WARN)
-		r = archive_failure(p, err);
-	if (r < 0 && p->archive != NULL)
-		archive_write_fail(p->archive);
+	if (r == 0 && p->begun)
+		r = end_entry(p, err);
+	if (r == 0)
+		r = check(p, archive_write_close(p->archive), err);
+	if (r < 0)
+		p->output = *err; /* the end is not written either */
 	archive_write_free(p->archive);
 	return r;
 }

@@ -182,7 +182,9 @@ int sbx_session_keep(struct sbx_session *s, struct sbx_error *err)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r != 0)
 		return sbx_fail_errno(err, r, "cannot start the thread that keeps a session going");
+	pthread_mutex_lock(&s->turn.lock);
 	s->turn.keeper_runs = true;
+	pthread_mutex_unlock(&s->turn.lock);
 	return 0;
 }
 

@@ -667,6 +667,40 @@ static void progress_is_told_and_can_stop_a_copy(void **state)
 	get(t, "in", host("out"));
 }
 
+static bool is_closed_by_exec(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags < 0 || flags & FD_CLOEXEC;
+}
+
+/* A sandbox that another thread makes meanwhile must inherit nothing. */
+static bool look_for_heirs(uint64_t done, uint64_t total, const char *path, void *userdata)
+{
+	const int *first = userdata;
+
+	(void)done, (void)total, (void)path;
+	for (int fd = *first; fd < 256; fd++)
+		assert_true(is_closed_by_exec(fd));
+	return true;
+}
+
+static void a_copy_opens_nothing_that_another_program_inherits(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_session *session = test_session(t);
+	int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct sbx_copy how = {.progress = look_for_heirs, .userdata = &first};
+	struct sbx_error err;
+
+	assert_true(first >= 0);
+	close(first);
+	assert_int_equal(mkdir(host("tree"), 0755), 0);
+	fill_host("tree/in", 1);
+	assert_int_equal(sbx_session_put(session, host("tree"), "tree", &how, NULL, &err), 0);
+	assert_int_equal(sbx_session_get(session, "tree", host("back"), &how, NULL, &err), 0);
+}
+
 static void a_cancelled_copy_leaves_nothing_half_and_the_session_usable(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -901,16 +935,20 @@ static void a_folder_that_is_swapped_for_a_link_leads_nowhere(void **state)
 }
 
 /* The same on this machine: the folder that is copied to belongs to somebody hostile. */
-static atomic_bool swapping;
+struct swapper {
+	int fd;
+	atomic_bool stop;
+};
 
 static void *swap_folders(void *arg)
 {
-	(void)arg;
-	while (swapping) {
-		rename(host("out/sub"), host("out/real"));
-		rename(host("out/link"), host("out/sub"));
-		rename(host("out/sub"), host("out/link"));
-		rename(host("out/real"), host("out/sub"));
+	struct swapper *s = arg;
+
+	while (!s->stop) {
+		renameat(s->fd, "sub", s->fd, "real");
+		renameat(s->fd, "link", s->fd, "sub");
+		renameat(s->fd, "sub", s->fd, "link");
+		renameat(s->fd, "real", s->fd, "sub");
 	}
 	return NULL;
 }
@@ -918,20 +956,22 @@ static void *swap_folders(void *arg)
 static void a_folder_of_this_machine_that_is_swapped_for_a_link_leads_nowhere(void **state)
 {
 	struct test_sandbox *t = *state;
+	struct swapper s = {0};
 	struct sbx_error err;
 	pthread_t thread;
 
 	mkdir(host("victim"), 0755);
 	mkdir(host("out"), 0755);
+	s.fd = open(host("out"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mkdir(host("out/sub"), 0755);
 	assert_int_equal(symlink("../victim", host("out/link")), 0);
 	sh(t, "mkdir -p d/sub; for i in 1 2 3 4 5 6 7 8 9; do echo new > d/sub/$i; done");
-	swapping = true;
-	assert_int_equal(pthread_create(&thread, NULL, swap_folders, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, swap_folders, &s), 0);
 	for (int i = 0; i < 300; i++)
 		sbx_session_get(test_session(t), "d", host("out"), NULL, NULL, &err);
-	swapping = false;
+	s.stop = true;
 	pthread_join(thread, NULL);
+	close(s.fd);
 	assert_int_equal(rmdir(host("victim")), 0);
 }
 
@@ -1161,6 +1201,7 @@ int main(void)
 		files_test(a_deep_tree_is_refused_when_no_path_is_long_enough_and_removed),
 		files_test(ten_thousand_small_files_go_in_and_out),
 		files_test(progress_is_told_and_can_stop_a_copy),
+		files_test(a_copy_opens_nothing_that_another_program_inherits),
 		files_test(a_cancelled_copy_leaves_nothing_half_and_the_session_usable),
 		files_test(a_copy_is_no_larger_than_allowed),
 		files_test(a_sparse_file_costs_what_is_in_it),
