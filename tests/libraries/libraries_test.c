@@ -256,6 +256,8 @@ static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char text[256];
 
+	if (!test_is_native())
+		skip();
 	need_ruby_headers();
 	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
 		 repository_address());
@@ -280,6 +282,8 @@ static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char url[256];
 
+	if (!test_is_native())
+		skip();
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
 	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
