@@ -66,7 +66,7 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 		return;
 	}
 	p->channel = channel;
-	p->deadline_ns = exec->wall_ms ? p->start_ns + exec->wall_ms * SBX_NS_PER_MS : 0;
+	p->deadline_ns = sbx_deadline_ns(exec->wall_ms);
 	input_init(&p->input, pipes.ours[0]);
 	for (int i = 0; i < 2; i++)
 		output_init(&p->outputs[i], pipes.ours[1 + i], types[i],

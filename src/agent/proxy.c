@@ -123,7 +123,8 @@ void proxy_listen(struct proxy *p, struct sbx_conn *conn, uint32_t channel, uint
 	int r = p->port != 0 ? 0 : listen_both(p, port);
 
 	if (r < 0) {
-		send_error(conn, channel, SBX_E_SYSTEM, -r, "cannot listen on the sandbox's loopback");
+		send_error(conn, channel, SBX_E_SYSTEM, -r,
+			   "cannot listen on the sandbox's loopback");
 		return;
 	}
 	sbx_conn_widen(conn);

@@ -47,11 +47,21 @@ ssize_t sbx_splice_out(int from, int to, size_t len)
 	sigaddset(&sigpipe, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &sigpipe, &before);
 	n = sbx_splice_in(from, to, len);
-	if (n == -EPIPE && !sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
+	/* Some may have gone out before the rest met the end. */
+	if (n < (ssize_t)len && !sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
 	    sigismember(&pending, SIGPIPE))
 		forget_sigpipe(&sigpipe);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return n;
+}
+
+void sbx_splice_discard(int pipe, size_t len)
+{
+	char piece[4096];
+	ssize_t n = 1;
+
+	for (; len > 0 && (n > 0 || errno == EINTR); len -= n > 0 ? (size_t)n : 0)
+		n = read(pipe, piece, len < sizeof(piece) ? len : sizeof(piece));
 }
 
 int sbx_splice_pipe(int ret[2], int room)

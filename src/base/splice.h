@@ -20,5 +20,8 @@ ssize_t sbx_splice_in(int from, int pipe, size_t len);
 ssize_t sbx_splice_file(int file, uint64_t offset, int pipe, size_t len);
 ssize_t sbx_splice_out(int pipe, int to, size_t len);
 
+/* Forget bytes that are in a pipe, so that nobody takes them for his. */
+void sbx_splice_discard(int pipe, size_t len);
+
 /* A pipe whose ends do not block, with room for so many bytes where the machine allows it. */
 int sbx_splice_pipe(int ret[2], int room);

@@ -169,7 +169,7 @@ static int send_tree(struct copy_in *c, int fd, const struct stat *st, struct sb
 static int send_all(struct copy_in *c, int fd, const struct stat *st, struct sbx_error *err)
 {
 	if (S_ISDIR(st->st_mode))
-		return send_tree(c, dup(fd), st, err);
+		return send_tree(c, fcntl(fd, F_DUPFD_CLOEXEC, 0), st, err);
 	c->meter.total = (uint64_t)st->st_size;
 	return send_file(c, fd, st, "", err);
 }

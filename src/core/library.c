@@ -9,6 +9,7 @@
 #include "core/libraries.h"
 #include "core/library_build.h"
 #include "core/library_json.h"
+#include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/toolchain.h"
@@ -20,7 +21,6 @@
 #include <time.h>
 
 #define REQUIREMENTS_MAX 64u
-#define INSTALL_MS	 600000u
 
 /* ---- requirements ---- */
 
@@ -207,6 +207,7 @@ static int build_into(const struct search *s, const char *staging, const char *n
 		.on_progress = s->wait.on_progress,
 		.userdata = s->wait.userdata,
 		.cancel = s->wait.cancel,
+		.owner = request->owner,
 	};
 	size_t count = 0;
 	int r;
@@ -283,8 +284,9 @@ int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret
 	struct search s = {
 		.request = request,
 		.wait = {
-			.deadline_ns = sbx_deadline_ns(how->timeout_ms ? how->timeout_ms : INSTALL_MS),
+			.deadline_ns = sbx_deadline_ns(how->timeout_ms ? how->timeout_ms : SBX_INSTALL_MS),
 			.cancel = how->cancel,
+			.ended = request->owner ? &request->owner->ended : NULL,
 			.on_progress = how->on_progress,
 			.userdata = how->userdata,
 		},

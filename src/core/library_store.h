@@ -52,22 +52,6 @@ void sbx_store_id(const char *language, const char *tool_chain, const char *cons
 /* 128 random bits for the name of a folder. */
 int sbx_store_new_name(char ret[SBX_STORE_NAME], struct sbx_error *err);
 
-/*
- * Take the lock of a set, shared or alone: waits for who has it, until the deadline or the
- * cancel. The lock is *ret_fd until that is closed.
- */
-struct sbx_store_wait {
-	uint64_t deadline_ns; /* 0: none */
-	struct sbx_cancel *cancel;
-	sbx_install_fn *on_progress; /* told that somebody else is at it */
-	void *userdata;
-};
-int sbx_store_lock(const struct sbx_store *store, const char *id, bool alone,
-		   const struct sbx_store_wait *wait, int *ret_fd, struct sbx_error *err);
-
-/* Note that the set is used now. */
-void sbx_store_touch(int lock_fd);
-
 /* Read what a set is. SBX_E_NOT_FOUND when it is not there or not whole. */
 int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_stored *ret,
 		   struct sbx_error *err);

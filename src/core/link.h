@@ -61,6 +61,7 @@ struct sbx_link {
 	atomic_bool lost; /* the stream ended */
 	bool failed;	  /* a turn failed: the stream is out of step */
 	uint64_t heard_ns; /* when the agent said something last, or an operation began */
+	bool pinged;	   /* and was asked since whether it is there */
 };
 
 /* What a turn waits for besides frames. */
@@ -97,8 +98,8 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 
 /*
  * A turn of somebody to whom the agent owes an answer. When the session's life is over, or the
- * agent has said nothing for a minute, the sandbox is killed and that is the error:
- * SBX_E_TIMEOUT.
+ * agent has said nothing for a minute, though it was asked whether it is there, the sandbox is
+ * killed and that is the error: SBX_E_TIMEOUT.
  */
 int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
 

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LISTEN_MS 10000
-
 /* The hosts of the one language that will be run, or of all. */
 static int add_package_hosts(const struct sbx_spec *spec, struct sbx_network *network,
 			     struct sbx_error *err)
@@ -68,7 +66,8 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 			       : 0;
 	if (frame->type != WIRE_LISTENING || !wire_port_parse(frame->payload, frame->len, &m) ||
 	    m.port == 0)
-		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox answered LISTEN with a malformed %s",
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"the sandbox answered LISTEN with a malformed %s",
 				wire_type_name(frame->type));
 	l->port = m.port;
 	return 0;
@@ -76,14 +75,10 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 
 static int await_listening(struct sbx_session *s, const struct listening *l, struct sbx_error *err)
 {
-	struct sbx_wait wait = {.deadline_ns = sbx_deadline_ns(LISTEN_MS)};
 	int r = 0;
 
-	while (r == 0 && !l->done && !s->link.lost) {
-		r = sbx_link_turn(&s->link, &wait, err);
-		if (r == 0 && !l->done && sbx_now_ns() >= wait.deadline_ns)
-			r = sbx_fail(err, SBX_E_TIMEOUT, "the sandbox's proxy did not start in time");
-	}
+	while (r == 0 && !l->done && !s->link.lost)
+		r = sbx_link_await(&s->link, NULL, err);
 	if (r == 0 && !l->done)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");
@@ -131,7 +126,9 @@ int sbx_network_start(struct sbx_session *s, struct sbx_error *err)
 
 	if (r < 0 || s->link.relay == NULL || s->network.proxy_port != 0)
 		return r;
-	return start_proxy(s, err);
+	/* Connections outlive their programs: what was sent last, and who has to be told of the end. */
+	r = sbx_session_keep(s, err);
+	return r < 0 ? r : start_proxy(s, err);
 }
 
 /* ---- what users call ---- */
@@ -236,7 +233,8 @@ static void describe(struct sbx_session *s, struct sbx_result *result)
 			continue;
 		}
 		sbx_network_describe(network, allowed, sizeof(allowed));
-		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s", allowed);
+		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s",
+			 allowed);
 	}
 }
 

@@ -188,7 +188,9 @@ static int send_exec(struct sbx_process *p, const struct sbx_command *command,
 		return r;
 	exec.env = env;
 	if (exec.wall_ms != 0)
-		p->kill_by_ns = sbx_deadline_ns(exec.wall_ms + SBX_GRACE_MS);
+		p->kill_by_ns = sbx_deadline_ns(exec.wall_ms < UINT64_MAX - SBX_GRACE_MS
+							? exec.wall_ms + SBX_GRACE_MS
+							: exec.wall_ms);
 	r = sbx_program_start(&p->program, &exec, err);
 	if (r < 0)
 		return r;
@@ -326,9 +328,9 @@ int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_canc
 		     struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_turn *turn = &p->session->turn;
-	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE
-				       ? 0
-				       : sbx_now_ns() + timeout_ms * SBX_NS_PER_MS;
+	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE ? 0
+			       : timeout_ms == 0	      ? sbx_now_ns()
+							      : sbx_deadline_ns(timeout_ms);
 	struct sbx_result *result = calloc(1, sizeof(*result));
 	struct sbx_error lent;
 	int r;

@@ -131,7 +131,9 @@ static int fail_unknown(const struct sbx_registry *r, const char *owner, const c
 
 static uint64_t after_ns(uint64_t begin_ns, uint64_t ms)
 {
-	return ms == SBX_TIMEOUT_NONE ? NEVER : begin_ns + ms * SBX_NS_PER_MS;
+	if (ms >= (NEVER - begin_ns) / SBX_NS_PER_MS)
+		return NEVER;
+	return begin_ns + ms * SBX_NS_PER_MS;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -182,8 +184,10 @@ static void end_entry(struct sbx_registry *r, struct entry *e, enum sbx_end end,
 static void kill_holders(struct entry *e)
 {
 	e->kill_ns = NEVER;
-	if (e->holders > 0)
+	if (e->holders > 0) {
 		sbx_place_kill(e->session->place);
+		sbx_libraries_end(&e->session->libraries);
+	}
 	if (e->cancel != NULL)
 		sbx_cancel_kill(e->cancel);
 }

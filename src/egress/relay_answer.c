@@ -105,9 +105,9 @@ static int send_refused(const struct relay_conn *c, enum wire_refusal kind, cons
 int relay_refuse(struct relay_conn *c, enum wire_refusal kind, const char *why,
 		 struct sbx_error *err)
 {
-	enum sbx_egress_verdict verdict =
-		kind == WIRE_REFUSED_DENIED && c->state != RELAY_OPEN ? SBX_EGRESS_DENIED
-								       : SBX_EGRESS_FAILED;
+	enum sbx_egress_verdict verdict = kind == WIRE_REFUSED_DENIED && c->state != RELAY_OPEN
+						  ? SBX_EGRESS_DENIED
+						  : SBX_EGRESS_FAILED;
 	int r;
 
 	relay_log_set(&c->relay->log, c->number, verdict, NULL, why);

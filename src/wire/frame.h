@@ -8,7 +8,8 @@
  * continued, and the joined message has at most WIRE_MESSAGE_MAX bytes.
  *
  * Channel 0 is the connection itself; every operation has a channel of its own that the host
- * chose, every connection of the proxy one that the agent chose, with its top bit set. Who receives frames trusts nothing in them: all that is malformed ends the connection.
+ * chose, every connection of the proxy one that the agent chose, with its top bit set. Who receives
+ * frames trusts nothing in them: all that is malformed ends the connection.
  */
 #pragma once
 

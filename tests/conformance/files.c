@@ -667,6 +667,40 @@ static void progress_is_told_and_can_stop_a_copy(void **state)
 	get(t, "in", host("out"));
 }
 
+static bool is_closed_by_exec(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags < 0 || flags & FD_CLOEXEC;
+}
+
+/* A sandbox that another thread makes meanwhile must inherit nothing. */
+static bool look_for_heirs(uint64_t done, uint64_t total, const char *path, void *userdata)
+{
+	const int *first = userdata;
+
+	(void)done, (void)total, (void)path;
+	for (int fd = *first; fd < 256; fd++)
+		assert_true(is_closed_by_exec(fd));
+	return true;
+}
+
+static void a_copy_opens_nothing_that_another_program_inherits(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_session *session = test_session(t);
+	int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct sbx_copy how = {.progress = look_for_heirs, .userdata = &first};
+	struct sbx_error err;
+
+	assert_true(first >= 0);
+	close(first);
+	assert_int_equal(mkdir(host("tree"), 0755), 0);
+	fill_host("tree/in", 1);
+	assert_int_equal(sbx_session_put(session, host("tree"), "tree", &how, NULL, &err), 0);
+	assert_int_equal(sbx_session_get(session, "tree", host("back"), &how, NULL, &err), 0);
+}
+
 static void a_cancelled_copy_leaves_nothing_half_and_the_session_usable(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -1167,6 +1201,7 @@ int main(void)
 		files_test(a_deep_tree_is_refused_when_no_path_is_long_enough_and_removed),
 		files_test(ten_thousand_small_files_go_in_and_out),
 		files_test(progress_is_told_and_can_stop_a_copy),
+		files_test(a_copy_opens_nothing_that_another_program_inherits),
 		files_test(a_cancelled_copy_leaves_nothing_half_and_the_session_usable),
 		files_test(a_copy_is_no_larger_than_allowed),
 		files_test(a_sparse_file_costs_what_is_in_it),

@@ -238,6 +238,23 @@ static void names_and_suffixes_are_resolved_outside(void **state)
 	assert_logged(r, "nowhere.below.example", SBX_EGRESS_FAILED, "does not exist");
 }
 
+/* One address of the name has nobody on it. */
+static void every_address_of_a_name_is_tried(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+
+	need_world();
+	peer_open("192.0.2.2", 80);
+	world_name("two.example", (const char *const[]){"192.0.2.1", "192.0.2.2", "2001:db8::1", NULL});
+	ALLOW(t, "two.example");
+	r = run(t, "for i in range(4):\n"
+		   "    print(ask(b'GET http://two.example/hello HTTP/1.1\\r\\n\\r\\n').split(b'\\n')[-2])\n");
+	assert_output(r, "b'hello from 192.0.2.2'\nb'hello from 192.0.2.2'\n"
+			 "b'hello from 192.0.2.2'\nb'hello from 192.0.2.2'\n");
+	assert_string_equal(find(r, "two.example")->address, "192.0.2.2");
+}
+
 static void bytes_go_both_ways_and_each_side_may_end_first(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -258,6 +275,34 @@ static void bytes_go_both_ways_and_each_side_may_end_first(void **state)
 	assert_output(r, "b'done'\nTrue\n");
 	assert_true(r->egress[0].sent > 20 << 20);
 	assert_true(r->egress[1].received > 20000000);
+}
+
+/* What a program has given to its socket is not lost with the program. */
+static void what_was_sent_last_arrives_after_the_programs_end(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct peer *p = peer_open("127.0.0.1", 0);
+	uint64_t deadline_ns = sbx_deadline_ns(20000), sent = 0, total;
+	struct sbx_error err;
+	char code[256];
+
+	ALLOW(t, rule_of(p));
+	snprintf(code, sizeof(code),
+		 "line, s = tunnel('127.0.0.1', %u)\n"
+		 "s.sendall(b'GET /late?done HTTP/1.1\\r\\n\\r\\n' + bytes(5 << 20)); os._exit(0)\n",
+		 peer_port(p));
+	run(t, code);
+	while (sent <= 5 << 20 && sbx_now_ns() < deadline_ns) {
+		struct sbx_egress *log = NULL;
+		size_t count;
+
+		assert_int_equal(sbx_session_egress(t->session, &log, &count, &total, &err), 0);
+		assert_int_equal(count, 1);
+		sent = log[0].sent;
+		free(log);
+		sched_yield();
+	}
+	assert_true(sent > 5 << 20);
 }
 
 /* In pieces of every size, so that copied and spliced ones take turns, and with a slow reader. */
@@ -1150,7 +1195,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		network_test(a_rule_lets_programs_reach_a_host_in_three_ways),
 		network_test(names_and_suffixes_are_resolved_outside),
+		network_test(every_address_of_a_name_is_tried),
 		network_test(bytes_go_both_ways_and_each_side_may_end_first),
+		network_test(what_was_sent_last_arrives_after_the_programs_end),
 		network_test(bytes_arrive_as_they_were_sent),
 		network_test(sixty_four_connections_work_at_once),
 		network_test(slow_ones_stall_nobody_else),

@@ -7,6 +7,7 @@
  *	SEED	answers by random numbers, half of them such as the host could expect
  *	silent	never says a word after READY
  *	lazy	says that programs have started, and nothing more
+ *	empty	answers with a file, and then bytes of it without end and without a byte
  *	flood	sends output and file bytes without end and without credit
  */
 #include "fuzz/random.h"
@@ -251,6 +252,16 @@ static _Noreturn void flood(struct hostile *h)
 	}
 }
 
+static _Noreturn void send_nothing(struct hostile *h)
+{
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+
+	wire_entry_format(&b, &(struct wire_entry){.kind = WIRE_FILE, .size = 3, .name = (char *)""});
+	send_buf(h, WIRE_ENTRY, h->channel, &b);
+	for (;; h->sent = 0)
+		send_frame(h, WIRE_DATA, h->channel, "", 0);
+}
+
 static void answer(struct hostile *h, const char *how, enum wire_type type)
 {
 	if (strcmp(how, "silent") == 0)
@@ -260,6 +271,8 @@ static void answer(struct hostile *h, const char *how, enum wire_type type)
 			send_started(h);
 		return;
 	}
+	if (strcmp(how, "empty") == 0)
+		send_nothing(h);
 	if (strcmp(how, "flood") == 0)
 		flood(h);
 	answer_at_random(h);

@@ -216,6 +216,21 @@ static void silence_ends_by_the_sessions_time(void **state)
 	}
 }
 
+/* It is not silent, and so no silence ends it. */
+static void a_file_of_empty_pieces_ends_the_call(void **state)
+{
+	struct place p = {.state = 1};
+	struct sbx_error err;
+	char *data = NULL;
+	size_t len = 0;
+
+	(void)state;
+	open_place(&p, "empty");
+	assert_true(sbx_session_read_file(p.session, "x", 0, 1000, &data, &len, NULL, &err) < 0);
+	assert_int_equal(err.code, SBX_E_PROTOCOL);
+	close_place(&p);
+}
+
 /* ---- an agent that ends nothing ---- */
 
 static void open_lazy(struct place *p, uint64_t session_ms)
@@ -314,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_answers_end_a_session_at_worst),
 		cmocka_unit_test(silence_ends_by_the_sessions_time),
+		cmocka_unit_test(a_file_of_empty_pieces_ends_the_call),
 		cmocka_unit_test(a_cancelled_run_comes_back),
 		cmocka_unit_test(a_background_process_ends_by_its_time),
 		cmocka_unit_test(a_background_process_ends_by_the_sessions_time),

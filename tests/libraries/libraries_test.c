@@ -4,6 +4,7 @@
 #include "support/sandbox.h"
 
 #include <llmsandbox/library.h>
+#include <llmsandbox/registry.h>
 
 #include <dirent.h>
 #include <pthread.h>
@@ -83,6 +84,42 @@ static const char *store(const char *name)
 
 	snprintf(path, sizeof(path), "%s%.120s", folder, name);
 	return repository_path(path);
+}
+
+static void remove_all(void)
+{
+	struct sbx_library_set **list;
+	struct sbx_error err;
+	size_t count;
+
+	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sbx_library_remove(list[i]->id, &err), 0);
+		sbx_library_set_free(list[i]);
+	}
+	free(list);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	chmod(path, 0644);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(path, 0444);
+}
+
+static bool found_in_tree(const char *path, const char *text)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command), "grep -rqaF -e '%s' '%s'", text, path);
+	return system(command) == 0;
 }
 
 /* The first version of a package in a set, or "". */
@@ -208,14 +245,30 @@ static void ruby_gets_gems_and_what_they_need(void **state)
 	sbx_library_set_free(set);
 }
 
+static void need_ruby_headers(void)
+{
+	if (system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
+		test_skip_promised("ruby-dev is not installed");
+}
+
 /* The build of a gem is its code: it sees neither network nor configuration. */
 static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
-	if (access("/usr/include/ruby-3.1.0/ruby.h", R_OK) != 0 && system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
-		test_skip_promised("ruby-dev is not installed");
+	char text[256];
+
+	if (!test_is_native())
+		skip();
+	need_ruby_headers();
+	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
+		 repository_address());
+	write_file(repository_path("home"), "private-gemrc", text);
+	setenv("GEMRC", repository_path("home/private-gemrc"), 1);
 	run_prints(*state, "ruby", LIST("sbx_native"),
 		   "require 'sbx_native'; require 'sbx_found'; puts sbx_answer, SECRET, REACHED",
 		   "42\nno\nno\n");
+	assert_true(repository_requests("/private/gems/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
 }
 
 static void r_gets_packages_their_needs_and_old_versions(void **state)
@@ -227,9 +280,18 @@ static void r_gets_packages_their_needs_and_old_versions(void **state)
 
 static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
+	char url[256];
+
+	if (!test_is_native())
+		skip();
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
+	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
+	setenv("R_REPO", url, 1);
 	run_prints(*state, "r", LIST("sbxsnoop"), "library(sbxsnoop); cat(secret, reached)", "no no");
+	assert_true(repository_requests("/private/cran/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
 }
 
 /* ---- failing ---- */
@@ -355,6 +417,78 @@ static void an_installation_can_be_cancelled(void **state)
 	assert_int_equal(count_entries(store("new")), 0);
 }
 
+static void *install_slow(void *userdata)
+{
+	struct sbx_session *session = userdata;
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-slow", "sbx-paths")};
+	struct sbx_error err = {0};
+
+	return sbx_session_install(session, &how, NULL, &err) < 0 ? (void *)(intptr_t)err.code : NULL;
+}
+
+static void an_installation_holds_up_nothing_else_of_its_session(void **state)
+{
+	struct test_sandbox *t = *state;
+	size_t before = repository_requests("/files/sbx_slow");
+	pthread_t thread;
+	void *code;
+
+	repository_release(false);
+	run_prints(t, "python", NULL, "print(1)", "1\n");
+	pthread_create(&thread, NULL, install_slow, test_session(t));
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_string_equal(test_exec(t, "echo", "2", NULL)->out.data, "2\n");
+	run_prints(t, "python", NULL, "print(3)", "3\n");
+	repository_release(true);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, 0);
+	run_prints(t, "python", NULL, "import sbx_slow, sbx_paths; print(4)", "4\n");
+}
+
+struct held {
+	struct sbx_registry *registry;
+	struct sbx_session *session;
+};
+
+static void *install_held(void *userdata)
+{
+	struct held *h = userdata;
+	void *code = install_slow(h->session);
+
+	sbx_registry_release(h->registry, h->session);
+	return code;
+}
+
+static void a_session_that_is_ended_installs_no_more(void **state)
+{
+	size_t before = repository_requests("/files/sbx_slow");
+	struct sbx_registry_open how = {0};
+	struct sbx_session_info info;
+	struct sbx_spec *spec = NULL;
+	struct sbx_error err;
+	struct held h = {0};
+	pthread_t thread;
+	void *code;
+
+	(void)state;
+	repository_release(false);
+	remove_all();
+	assert_int_equal(sbx_spec_new(&spec, &err), 0);
+	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), &err), 0);
+	how.spec = spec;
+	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &h.registry, &err), 0);
+	if (sbx_registry_open(h.registry, &how, &info, &err) < 0 ||
+	    sbx_registry_acquire(h.registry, NULL, info.id, &h.session, &err) < 0)
+		fail_msg("%s", err.msg);
+	pthread_create(&thread, NULL, install_held, &h);
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_int_equal(sbx_registry_close(h.registry, NULL, info.id, &err), 0);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, SBX_E_UNAVAILABLE);
+	sbx_registry_free(h.registry);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
 /* ---- the store ---- */
 
 /* One of several at once; an assertion is for the test's own thread. */
@@ -468,34 +602,6 @@ static void only_folder(char *ret, size_t size)
 	}
 	closedir(dir);
 	assert_int_equal(found, 1);
-}
-
-static void remove_all(void)
-{
-	struct sbx_library_set **list;
-	struct sbx_error err;
-	size_t count;
-
-	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
-	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(sbx_library_remove(list[i]->id, &err), 0);
-		sbx_library_set_free(list[i]);
-	}
-	free(list);
-}
-
-static void write_file(const char *folder, const char *name, const char *text)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	chmod(path, 0644);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-	chmod(path, 0444);
 }
 
 static void verify_names_what_was_changed(void **state)
@@ -674,6 +780,22 @@ static void scripts_of_npm_packages_do_not_run_and_links_do_not_come_out(void **
 	assert_int_not_equal(access("/tmp/sbx-npm-out", F_OK), 0);
 }
 
+static void what_a_build_plants_in_a_set_comes_out_as_plain_files(void **state)
+{
+	static const char code[] =
+		"require 'sbx_planted'\n"
+		"folder = File.dirname($LOADED_FEATURES.grep(/sbx_planted/).first)\n"
+		"puts %w[passwd up fifo].map { |n| File.symlink?(folder + '/' + n) ||\n"
+		"                                   File.exist?(folder + '/' + n) }.inspect\n"
+		"s = File.lstat(folder + '/setuid')\n"
+		"puts s.setuid?, s.setgid?, s.nlink, s.mode & 0222\n"
+		"puts File.read(folder + \"/new\\nline\")\n";
+
+	need_ruby_headers();
+	run_prints(*state, "ruby", LIST("sbx_plant"), code,
+		   "[false, false, false]\nfalse\nfalse\n1\n0\nx\n");
+}
+
 static void a_pth_file_of_a_wheel_is_not_run(void **state)
 {
 	run_prints(*state, "python", LIST("sbx-paths"),
@@ -688,14 +810,6 @@ static void collect(const char *text, size_t len, void *userdata)
 	size_t used = strlen(all);
 
 	snprintf(all + used, 65536 - used, "%.*s", (int)len, text);
-}
-
-static bool found_in_tree(const char *path, const char *text)
-{
-	char command[600];
-
-	snprintf(command, sizeof(command), "grep -rqaF -e '%s' '%s'", text, path);
-	return system(command) == 0;
 }
 
 static void credentials_reach_the_installer_and_nobody_else(void **state)
@@ -780,6 +894,8 @@ int main(void)
 		sandbox_test(offline_uses_what_is_there_and_installs_nothing),
 		sandbox_test(an_installation_has_a_time),
 		sandbox_test(an_installation_can_be_cancelled),
+		sandbox_test(an_installation_holds_up_nothing_else_of_its_session),
+		sandbox_test(a_session_that_is_ended_installs_no_more),
 		sandbox_test(two_who_want_the_same_install_it_once),
 		sandbox_test(what_a_killed_builder_left_is_thrown_away),
 		sandbox_test(the_set_that_was_not_used_for_longest_goes_first),
@@ -792,11 +908,15 @@ int main(void)
 		sandbox_test(odd_files_of_a_wheel_come_out_as_plain_ones),
 		sandbox_test(what_would_have_to_be_built_by_pip_is_not_run),
 		sandbox_test(scripts_of_npm_packages_do_not_run_and_links_do_not_come_out),
+		sandbox_test(what_a_build_plants_in_a_set_comes_out_as_plain_files),
 		sandbox_test(a_pth_file_of_a_wheel_is_not_run),
 		sandbox_test(credentials_reach_the_installer_and_nobody_else),
 		sandbox_test(a_configuration_file_decides_as_a_variable_does),
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
+	/* A pattern of names, for a single one while it is worked on. */
+	if (getenv("SBX_TEST_ONLY") != NULL)
+		cmocka_set_test_filter(getenv("SBX_TEST_ONLY"));
 	return cmocka_run_group_tests_name("libraries", tests, repository_setup, repository_teardown);
 }

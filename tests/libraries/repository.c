@@ -46,7 +46,7 @@ bool wait_until(bool (*is_true)(void *userdata), void *userdata)
 {
 	struct timespec moment = {.tv_nsec = 5000000};
 
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 12000; i++) {
 		if (is_true(userdata))
 			return true;
 		nanosleep(&moment, NULL);

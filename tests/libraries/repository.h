@@ -34,5 +34,5 @@ void repository_release(bool give);
 /* Point every manager at the local repositories again. */
 void repository_use(void);
 
-/* Wait until it is true, at most ten seconds; whether it became so. */
+/* Wait until it is true, at most a minute; whether it became so. */
 bool wait_until(bool (*is_true)(void *userdata), void *userdata);

@@ -198,12 +198,30 @@ def make_cran(folder, base):
 
 EXTCONF = """
 found = ENV.to_a.join + %w[~/.gemrc /sandbox/.gemrc].map { |f| File.read(File.expand_path(f)) rescue '' }.join
-secret = found.include?('s3cret') ? 'yes' : 'no'
+secret = found.include?('s3' + 'cret') ? 'yes' : 'no'
 require 'net/http'
 reached = begin; Net::HTTP.get(URI('BASE/gems/')); 'yes'; rescue StandardError; 'no'; end
 File.write(File.join(__dir__, '../../lib/sbx_found.rb'), "SECRET = '#{secret}'\\nREACHED = '#{reached}'\\n")
 require 'mkmf'
 create_makefile('sbx_native')
+"""
+
+# Code that runs in the build may put anything into the set.
+PLANT = """
+folder = File.join(__dir__, '../../lib')
+File.symlink('/etc/passwd', folder + '/passwd')
+File.symlink('../../../..', folder + '/up')
+File.mkfifo(folder + '/fifo')
+File.write(folder + '/setuid', 'x')
+File.chmod(0o6777, folder + '/setuid')
+File.link(folder + '/setuid', folder + '/hard')
+Dir.mkdir(folder + '/closed')
+File.write(folder + '/closed/file', 'x')
+File.chmod(0, folder + '/closed/file')
+File.chmod(0, folder + '/closed')
+File.write(folder + "/new\\nline", 'x')
+require 'mkmf'
+create_makefile('sbx_plant')
 """
 
 NATIVE = """
@@ -238,6 +256,10 @@ def make_gems(folder, base):
     gem(folder, "sbx_dep", "0.1", {"lib/sbx_dep.rb": "SBX_DEP = true\n"})
     gem(folder, "sbx_native", "1.0",
         {"lib/sbx_found.rb": "", "ext/sbx/extconf.rb": EXTCONF.replace("BASE", base), "ext/sbx/n.c": NATIVE},
+        extension="ext/sbx/extconf.rb")
+    gem(folder, "sbx_plant", "1.0",
+        {"lib/sbx_planted.rb": "SBX_PLANTED = true\n", "ext/sbx/extconf.rb": PLANT,
+         "ext/sbx/n.c": NATIVE.replace("sbx_native", "sbx_plant")},
         extension="ext/sbx/extconf.rb")
     subprocess.run(["gem", "generate_index", "-q", "-d", folder], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

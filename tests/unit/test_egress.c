@@ -453,6 +453,9 @@ static void an_ambiguous_or_broken_hello_is_wrong(void **state)
 	make_hello(&hello, &e, 16384);
 	assert_int_equal(sni_parse(hello.data, hello.len, name), SNI_NO_NAME);
 	assert_int_equal(sni_parse((const uint8_t *)"GET / HTTP/1.1", 14, name), SNI_NO_TLS);
+	assert_int_equal(sni_parse((const uint8_t *)"\x15\x03\x01\x00\x02\x01\x00", 7, name), SNI_WRONG);
+	assert_int_equal(sni_parse((const uint8_t *)"\x14", 1, name), SNI_MORE);
+	assert_int_equal(sni_parse((const uint8_t *)"\x14\x14", 2, name), SNI_NO_TLS);
 	assert_int_equal(sni_parse((const uint8_t *)"\x16GET", 4, name), SNI_WRONG);
 }
 

@@ -260,6 +260,33 @@ static void late_words_to_what_is_over_are_passed_over(void **state)
 	assert_int_equal(read(fd, &(char){0}, 1), 0);
 }
 
+/* An agent that says HTTP where a program speaks TLS gains nothing by it. */
+static void plain_http_is_listened_to_as_well(void **state)
+{
+	struct stage *s = *state;
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(1024);
+	struct wire_connect m = {
+		.how = WIRE_HOW_HTTP, .port = 443, .host = (char *)"localhost", .fault = (char *)""};
+	struct sbx_network *network;
+	struct sbx_egress *list;
+	struct sbx_error err;
+	uint64_t total;
+	size_t count;
+
+	assert_int_equal(sbx_network_new(SBX_NETWORK_ALLOW, &network, &err), 0);
+	assert_int_equal(sbx_network_allow(network, "localhost", false, &err), 0);
+	assert_int_equal(sbx_relay_set_network(s->relay, network, &err), 0);
+	sbx_network_free(network);
+	wire_connect_format(&payload, &m);
+	send_frame(s, WIRE_CONNECT, CHANNEL, payload.data, payload.len);
+	await(s, WIRE_OPENED);
+	send_frame(s, WIRE_DATA, CHANNEL, "\x16\x03\x01\x00\x01\x02", 6);
+	await(s, WIRE_CLOSE);
+	assert_int_equal(sbx_relay_log(s->relay, 0, &list, &count, &total, &err), 0);
+	assert_int_equal(list[0].verdict, SBX_EGRESS_DENIED);
+	free(list);
+}
+
 /* ---- the log, and many of them ---- */
 
 static void what_the_agent_refused_is_logged_alone(void **state)
@@ -344,6 +371,7 @@ int main(void)
 		staged(what_no_connection_sends_ends_the_session),
 		staged(a_malformed_connect_ends_the_session),
 		staged(late_words_to_what_is_over_are_passed_over),
+		staged(plain_http_is_listened_to_as_well),
 		staged(what_the_agent_refused_is_logged_alone),
 		staged(thousands_of_refusals_cost_nothing),
 		staged(a_peer_that_does_not_read_stalls_itself_alone),
