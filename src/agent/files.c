@@ -61,7 +61,7 @@ static void start(struct transfer *t, enum transfer_kind kind, const char *path)
 {
 	t->kind = kind;
 	t->path = strdup(path);
-	t->credit = kind == TRANSFER_GET ? WIRE_WINDOW : 0;
+	t->credit = kind == TRANSFER_GET ? WIRE_FILE_WINDOW : 0;
 }
 
 /* ---- what the host may ask for ---- */
@@ -228,7 +228,7 @@ static int take_credit(struct transfer *t, const struct wire_frame *frame, struc
 	struct wire_credit m;
 
 	if (!wire_credit_parse(frame->payload, frame->len, &m) || m.flow != WIRE_FLOW_DATA ||
-	    m.bytes > WIRE_WINDOW - t->credit)
+	    m.bytes > WIRE_FILE_WINDOW - t->credit)
 		return sbx_fail(err, SBX_E_PROTOCOL, "malformed CREDIT");
 	t->credit += m.bytes;
 	return 0;
@@ -239,7 +239,7 @@ static int take_data(struct transfer *t, struct sbx_conn *conn, const struct wir
 {
 	int r;
 
-	if (frame->len > t->left || frame->len > WIRE_WINDOW - t->credit)
+	if (frame->len > t->left || frame->len > WIRE_FILE_WINDOW - t->credit)
 		return out_of_turn(frame, err);
 	r = put_data(&t->put, frame->payload, frame->len);
 	if (r < 0) {

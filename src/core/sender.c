@@ -26,7 +26,7 @@ static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, stru
 
 	if (frame->type == WIRE_CREDIT) {
 		if (!wire_credit_parse(frame->payload, frame->len, &credit) ||
-		    credit.flow != WIRE_FLOW_DATA || credit.bytes > WIRE_WINDOW - slot->credit)
+		    credit.flow != WIRE_FLOW_DATA || credit.bytes > WIRE_FILE_WINDOW - slot->credit)
 			return sbx_fail(err, SBX_E_PROTOCOL,
 					"the sandbox granted credit it did not owe");
 		slot->credit += credit.bytes;
@@ -168,7 +168,7 @@ static int take_slot(struct sbx_sender *s, struct sbx_sender_slot **ret, struct 
 	*slot = (struct sbx_sender_slot){
 		.ch = {.on_frame = on_frame, .owner = slot},
 		.sender = s,
-		.credit = WIRE_WINDOW,
+		.credit = WIRE_FILE_WINDOW,
 		.busy = true,
 	};
 	sbx_link_add(&s->session->link, &slot->ch);

@@ -24,6 +24,7 @@
 #define WIRE_MORE	 0x80u
 #define WIRE_FROM_AGENT	 0x80000000u /* bit of channels that the agent chose */
 #define WIRE_WINDOW	 (256u << 10) /* credit that every flow starts with, bytes */
+#define WIRE_FILE_WINDOW (1u << 20)   /* at most, of DATA of a PUT or GET: one is under way at a time */
 #define WIRE_CONNECTION_WINDOW (512u << 10) /* each of the two flows of a connection */
 
 /* A row says: name, who may send it ('h' host, 'a' agent, 'b' both), smallest payload. */
