@@ -6,19 +6,25 @@
 /*
  * Lay the unpacked packages out as include and lib, without the folders of the architecture. A
  * link becomes what it leads to, in the packages or in this machine's own /usr, because no link
- * leaves the sandbox. pkg-config's files get the set as their prefix; from them come the include
- * folders, and from the libraries the options to link them, where they are needed.
+ * leaves the sandbox. One to anything else is left out: the rest of this sandbox, with apt's own
+ * passwords in it, is not for those who use the set. pkg-config's files get the set as their prefix;
+ * from them come the include folders, and from the libraries the options to link them, where they
+ * are needed.
  */
 static const char arrange[] =
-	"use strict; use File::Path qw(make_path);\n"
+	"use strict; use Cwd qw(abs_path); use File::Path qw(make_path);\n"
 	"my ($root, $set, $final) = @ARGV;\n"
+	"my $public = qr{^(?:\\Q@{[abs_path($root)]}\\E|/usr|/lib)/};\n"
 	"my $inside = qr{^(?:usr/)?(include|lib|share/pkgconfig|share/cmake)(/.*)?$};\n"
 	"my %lib; my %include;\n"
 	"sub source {\n"
 	"    my $path = shift;\n"
 	"    for (1 .. 40) {\n"
 	"        my $at = -e \"$root/$path\" || -l \"$root/$path\" ? \"$root/$path\" : \"/$path\";\n"
-	"        return -f $at ? $at : undef unless -l $at;\n"
+	"        if (!-l $at) {\n"
+	"            my $real = abs_path($at);\n"
+	"            return defined $real && -f $real && $real =~ $public ? $real : undef;\n"
+	"        }\n"
 	"        my $to = readlink $at;\n"
 	"        $path = $to =~ m{^/} ? $to : ($path =~ s{[^/]*$}{}r) . $to;\n"
 	"        my @parts;\n"

@@ -14,11 +14,13 @@
 #include "core/library_json.h"
 #include "core/library_lines.h"
 #include "core/package_config.h"
+#include "lang/lang.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -210,6 +212,95 @@ static void only_files_and_folders_are_sealed(void **state)
 	sbx_remove_tree(folder);
 }
 
+/* ---- Debian packages ---- */
+
+/* The program that lays unpacked packages out. */
+static const char *arranger(void)
+{
+	const struct sbx_lang_step *step = sbx_lang_find("cpp")->install->steps;
+
+	while (strcmp(step->argv[0], "perl") != 0)
+		step++;
+	return step->argv[2];
+}
+
+static void arrange(const char *root, const char *set)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		execlp("perl", "perl", "-e", arranger(), root, set, "/final", (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static bool has_header(const char *set, const char *name)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/include/%s", set, name);
+	return access(path, F_OK) == 0;
+}
+
+static void put_link(const char *root, const char *name, const char *to)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/usr/include/%s", root, name);
+	assert_int_equal(symlink(to, path), 0);
+}
+
+/* apt's own passwords are in /etc, and all that is in a set later programs can read. */
+static void links_of_debian_packages_lead_to_packages_and_usr_alone(void **state)
+{
+	char folder[] = "/tmp/sbx-debian-XXXXXX", root[64], set[64], path[160], outside[80];
+	FILE *f;
+
+	(void)state;
+	if (access("/usr/bin/perl", X_OK) < 0)
+		skip();
+	assert_non_null(mkdtemp(folder));
+	snprintf(root, sizeof(root), "%s/root", folder);
+	snprintf(set, sizeof(set), "%s/set", folder);
+	assert_int_equal(mkdir(root, 0700), 0);
+	snprintf(path, sizeof(path), "%s/usr", root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/usr/include", root);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/usr/include/real.h", root);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("text", f);
+	fclose(f);
+	snprintf(outside, sizeof(outside), "%s/../secret", root);
+	f = fopen(outside, "w");
+	assert_non_null(f);
+	fputs("password", f);
+	fclose(f);
+	put_link(root, "same.h", "real.h");
+	put_link(root, "machine.h", "/usr/bin/env");
+	put_link(root, "direct.h", "/etc/passwd");
+	put_link(root, "up.h", "../../../../../../../../etc/passwd");
+	put_link(root, "folder", "/etc");
+	put_link(root, "through.h", "folder/passwd");
+	put_link(root, "above", "../../..");
+	put_link(root, "beside.h", "above/secret");
+
+	arrange(root, set);
+	assert_true(has_header(set, "real.h"));
+	assert_true(has_header(set, "same.h"));
+	assert_true(has_header(set, "machine.h"));
+	assert_false(has_header(set, "direct.h"));
+	assert_false(has_header(set, "up.h"));
+	assert_false(has_header(set, "through.h"));
+	assert_false(has_header(set, "beside.h"));
+	sbx_remove_tree(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_record_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_no_record_is_refused),
 		cmocka_unit_test(only_files_and_folders_are_sealed),
+		cmocka_unit_test(links_of_debian_packages_lead_to_packages_and_usr_alone),
 	};
 
 	return cmocka_run_group_tests_name("library", tests, NULL, NULL);
