@@ -66,6 +66,23 @@ static bool is_known(int type)
 	return type != '\0' && strchr("RIKOEPA", type) != NULL;
 }
 
+/*
+ * A peer that went without having read all of ours is an error of the socket first, and what it
+ * had sent before comes after that; at the end of it comes the end. See unix(7) and SO_ERROR.
+ */
+static ssize_t receive(int sock, struct msghdr *msg)
+{
+	bool reset = false;
+	ssize_t n;
+
+	for (;;) {
+		n = recvmsg(sock, msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		if (n >= 0 || (errno != EINTR && (errno != ECONNRESET || reset)))
+			return n;
+		reset |= errno == ECONNRESET;
+	}
+}
+
 int post_receive(int sock, struct post *ret)
 {
 	char first = '\0';
@@ -80,9 +97,7 @@ int post_receive(int sock, struct post *ret)
 	ssize_t n;
 
 	ret->fd_count = 0;
-	do
-		n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = receive(sock, &msg);
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : -errno;
 	detach(&msg, ret);

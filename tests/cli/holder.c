@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process that holds sessions: who may reach it, when it comes and goes, what it survives. */
+#include "cli/post.h"
 #include "cli/session.h"
 
 #include <fcntl.h>
@@ -292,6 +293,26 @@ static void garbage_is_refused_and_does_no_harm(void **state)
 	assert_script(t, "llm-sandbox exec -S a -- echo still there", "still there\n");
 }
 
+/* Ctrl-C may come when the holder has answered and reads no more. */
+static void an_answer_is_taken_although_the_holder_did_not_read_our_last_words(void **state)
+{
+	struct post_out kill = {.type = POST_KILL};
+	struct post_out answer = {.type = POST_ANSWER, .payload = "x", .len = 1};
+	struct post post;
+	int socks[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks), 0);
+	assert_int_equal(post_send(socks[0], &kill, -1), 0);
+	assert_int_equal(post_send(socks[1], &answer, -1), 0);
+	close(socks[1]);
+	assert_int_equal(post_receive(socks[0], &post), 1);
+	assert_int_equal(post.type, POST_ANSWER);
+	post_done(&post);
+	assert_int_equal(post_receive(socks[0], &post), 0);
+	close(socks[0]);
+}
+
 static void another_version_is_told_so(void **state)
 {
 	struct cli_state *t = *state;
@@ -331,6 +352,7 @@ int holder_group(void)
 		session_test(a_folder_that_others_can_write_is_refused),
 		session_test(another_user_is_hung_up_on),
 		session_test(garbage_is_refused_and_does_no_harm),
+		cmocka_unit_test(an_answer_is_taken_although_the_holder_did_not_read_our_last_words),
 		session_test(another_version_is_told_so),
 		session_test(more_guests_than_there_is_room_for_do_no_harm),
 	};
