@@ -179,9 +179,10 @@ static bool take_path_element(const char **at)
 
 const char *sbx_requirement_go(const char *text)
 {
-	const char *at = text, *slash = strchr(text, '/'), *dot = strchr(text, '.');
+	const char *at = text;
 
-	if (dot == NULL || (slash != NULL && dot > slash))
+	/* "go@1.22" would change the version of Go itself. */
+	if (memchr(text, '.', strcspn(text, "/@")) == NULL)
 		return "is no module path, which begins with a host, such as 'example.org/module'";
 	do {
 		if (!take_path_element(&at))

@@ -46,7 +46,7 @@ static const struct names names[] = {
 		  "example.org/a@", "example.org/a@none", "example.org/a@v1@v2", "example.org/../a",
 		  "example.org/.a", "example.org/a@-x", "example.org/a b", "example.org/a@v1 x",
 		  "example.org/a;x", "example.org:80/a", "example.org/a@>=1", "all", "...",
-		  "example.org/...")},
+		  "example.org/...", "go@1.22.0", "toolchain@go1.22.1", "uuid@v1.6.0")},
 	{"java",
 	 SBX_ARGV("org.slf4j:slf4j-api:2.0.9", "a:b:1", "com.google.guava:guava:33.0.0-jre",
 		  "a:b:1.0:linux-x86_64", "a_b:c-d:1.0_2", "a:b:1+2"),
