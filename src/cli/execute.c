@@ -111,6 +111,15 @@ int execute_show(struct output *o, const struct settings *s, const struct outcom
 
 /* ---- the run ---- */
 
+/* What came first is why: a signal or a reader that went ended the run that then failed. */
+static int fail_run(const struct settings *s, const struct output *o, int killed_by,
+		    const struct sbx_error *err)
+{
+	if (killed_by)
+		return STATUS_SIGNAL + killed_by;
+	return o->failed ? execute_output_status(o) : execute_fail(s, err);
+}
+
 int execute(const struct settings *s, const struct job *job)
 {
 	const struct target *target = s->session ? &target_session : &target_here;
@@ -123,7 +132,7 @@ int execute(const struct settings *s, const struct job *job)
 		return execute_plan(s);
 	output_init(&output, s);
 	if (target->run(s, job, &output, &outcome, &err) < 0)
-		return outcome.killed_by ? STATUS_SIGNAL + outcome.killed_by : execute_fail(s, &err);
+		return fail_run(s, &output, outcome.killed_by, &err);
 	status = execute_show(&output, s, &outcome);
 	target->done(&outcome);
 	return status;

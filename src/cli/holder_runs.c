@@ -170,7 +170,8 @@ static int work_in_session(struct request *q, const struct work *w, struct sbx_e
 	if (r < 0)
 		return r;
 	r = do_work(session, w, &result, err);
-	if (r < 0 || result->reason == SBX_LOST)
+	/* Who ends a session also cancels what runs in it, and either may be noticed first. */
+	if (r < 0 || result->reason == SBX_LOST || result->reason == SBX_CANCELLED)
 		r = explain(q, session, r, err);
 	request_release(q, session);
 	if (r == 0)
