@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/strv.h"
 #include "core/cache.h"
+#include "core/library_lines.h"
 #include "core/package_config.h"
 #include "core/toolchain.h"
 
@@ -198,6 +199,22 @@ static int run_question(const struct sbx_lang *lang, const struct sbx_package_co
 	return r;
 }
 
+/* It had the configuration, and may have printed pieces of it. */
+static int fail_silent(const struct sbx_lang *lang, const struct sbx_result *result,
+		       struct sbx_error *err)
+{
+	struct sbx_library_lines lines;
+	int r;
+
+	sbx_library_lines_init(&lines, lang->install, NULL, NULL);
+	sbx_library_lines_err(result->errout.data, result->errout.len, &lines);
+	r = sbx_fail(err, SBX_E_UNAVAILABLE,
+		     "%s does not tell which hosts it uses (exit code %d): %s", lang->install->manager,
+		     result->exit_code, sbx_library_lines_why(&lines));
+	sbx_library_lines_done(&lines);
+	return r;
+}
+
 static int ask(const struct sbx_lang *lang, const struct sbx_package_config *config,
 	       struct sbx_buf *rules, struct sbx_error *err)
 {
@@ -218,9 +235,7 @@ static int ask(const struct sbx_lang *lang, const struct sbx_package_config *con
 		return r;
 	read_answer(rules, lang->install, config, result->out.data);
 	if (rules->failed || rules->len == 0)
-		r = sbx_fail(err, SBX_E_UNAVAILABLE,
-			     "%s does not tell which hosts it uses (exit code %d): %.200s",
-			     lang->install->manager, result->exit_code, result->errout.data);
+		r = fail_silent(lang, result, err);
 	sbx_result_free(result);
 	return r;
 }

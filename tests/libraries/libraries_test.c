@@ -857,6 +857,24 @@ static void a_configuration_file_decides_as_a_variable_does(void **state)
 	repository_use();
 }
 
+static void a_manager_that_does_not_tell_its_hosts_tells_no_credentials(void **state)
+{
+	struct sbx_error err;
+
+	(void)state;
+	if (!has_tool("/usr/bin/Rscript"))
+		test_skip_promised("R is not installed");
+	write_file(repository_path("home"), "broken-profile",
+		   "stop('cannot use https://reader:s3cret@example.invalid/ \\033]0;x')\n");
+	setenv("R_PROFILE_USER", repository_path("home/broken-profile"), 1);
+	assert_int_equal(add_fails("r", LIST("sbxgood"), &err), SBX_E_UNAVAILABLE);
+	unsetenv("R_PROFILE_USER");
+	expect_contains(err.msg, "cannot use https://***@example.invalid/");
+	assert_null(strstr(err.msg, "s3cret"));
+	assert_null(strchr(err.msg, '\033'));
+	assert_null(strchr(err.msg, '\n'));
+}
+
 /* ---- progress ---- */
 
 static void progress_tells_what_the_installer_says(void **state)
@@ -912,6 +930,7 @@ int main(void)
 		sandbox_test(a_pth_file_of_a_wheel_is_not_run),
 		sandbox_test(credentials_reach_the_installer_and_nobody_else),
 		sandbox_test(a_configuration_file_decides_as_a_variable_does),
+		sandbox_test(a_manager_that_does_not_tell_its_hosts_tells_no_credentials),
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
