@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/trouble.h"
 
+#include "cli/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,12 +37,28 @@ bool cli_has_color(int fd)
 	       (term == NULL || strcmp(term, "dumb") != 0) && isatty(fd);
 }
 
+/* Of a character of n bytes: C0, DEL, and C1, which is U+0080 to U+009F. */
+static bool is_control(const char *text, int n)
+{
+	unsigned char first = (unsigned char)text[0];
+
+	return n == 1 ? first < 0x20 || first == 0x7f
+		      : first == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
 /* File names, arguments and what a sandbox said may be in a sentence: they stay text. */
 static void defuse(char *text)
 {
-	for (; *text != '\0'; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	size_t len = strlen(text);
+
+	while (len > 0) {
+		int n = utf8_length((const unsigned char *)text, len);
+		size_t step = n > 0 ? (size_t)n : 1;
+
+		if (n <= 0 || is_control(text, n))
+			memset(text, '?', step);
+		text += step;
+		len -= step;
 	}
 }
 

@@ -142,6 +142,12 @@ static void a_hostile_name_cannot_steer_the_terminal(void **state)
 	assert_status(r, 2);
 	assert_null(strchr(r->err, '\033'));
 	assert_null(strchr(r->err, '\007'));
+
+	/* U+009B and the byte 9B do what ESC [ does. */
+	r = program(*state, (struct call){0}, "run", "\xc2\x9b" "31m\x9b" "31m\xc3\xa9.py", NULL);
+	assert_status(r, 2);
+	assert_null(strchr(r->err, '\x9b'));
+	assert_non_null(strstr(r->err, "\xc3\xa9.py"));
 }
 
 int input_group(void)
