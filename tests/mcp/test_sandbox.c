@@ -11,11 +11,13 @@
 #include <cmocka.h>
 
 #include "egress/policy.h"
+#include "egress/rule.h"
 #include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/environment.h"
 #include "mcp/sandbox/file_uri.h"
 #include "mcp/sandbox/libraries.h"
 #include "mcp/sandbox/mime.h"
+#include "mcp/sandbox/network.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -137,6 +139,33 @@ static void the_network_is_bounded_by_the_environment(void **state)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_true(read_environment(&e, bad[i]) < 0);
+}
+
+/* One that may be on a private address at one port may not at the other. */
+static void a_wish_for_two_ports_gets_what_both_have(void **state)
+{
+	static const struct {
+		bool http, https;
+	} rows[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+	json_t *wish = json_pack("{s:[s]}", "allow", "a.example");
+	struct sbx_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mcp_environment e = {0};
+		struct sbx_network *network = NULL;
+
+		assert_int_equal(sbx_network_new(SBX_NETWORK_ALLOW, &e.network, &err), 0);
+		sbx_network_allow(e.network, "a.example:80", rows[i].http, &err);
+		sbx_network_allow(e.network, "a.example:443", rows[i].https, &err);
+		assert_int_equal(mcp_network_make(&e, wish, &network, &err), 0);
+		assert_int_equal(network->rule_count, 1);
+		assert_int_equal(network->rules[0].may_be_private,
+				 rows[i].http && rows[i].https);
+		sbx_network_free(network);
+		mcp_environment_done(&e);
+	}
+	json_decref(wish);
 }
 
 static void installing_can_be_switched_off(void **state)
@@ -434,6 +463,7 @@ int main(void)
 		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
 		cmocka_unit_test(sessions_have_limits_of_their_own),
 		cmocka_unit_test(the_network_is_bounded_by_the_environment),
+		cmocka_unit_test(a_wish_for_two_ports_gets_what_both_have),
 		cmocka_unit_test(installing_can_be_switched_off),
 		cmocka_unit_test(a_package_is_known_by_its_requirement),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),

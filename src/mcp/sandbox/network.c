@@ -43,7 +43,7 @@ static bool is_given(const struct sbx_network *most, struct sbx_rule *rule)
 	return false;
 }
 
-/* Whether the server's rules alone lead to this very host and port. */
+/* Whether the server's rules alone lead to this very host and port; as private if they let it. */
 static bool is_led_to(const struct sbx_network *most, struct sbx_rule *rule, const char *host,
 		      uint16_t port)
 {
@@ -52,7 +52,7 @@ static bool is_led_to(const struct sbx_network *most, struct sbx_rule *rule, con
 
 	rules.mode = SBX_NETWORK_ALLOW;
 	sbx_network_judge_host(&rules, host, port, &verdict);
-	rule->may_be_private = verdict.may_be_private;
+	rule->may_be_private &= verdict.may_be_private;
 	return verdict.allowed;
 }
 
@@ -69,6 +69,8 @@ static bool is_narrower(const struct sbx_network *most, struct sbx_rule *rule)
 		address_format(&rule->net, address);
 		host = address;
 	}
+	/* Of both ports, where there are two. */
+	rule->may_be_private = true;
 	if (rule->port != 0)
 		return is_led_to(most, rule, host, rule->port);
 	return is_led_to(most, rule, host, 80) && is_led_to(most, rule, host, 443);
