@@ -254,26 +254,31 @@ static int make_unless_there(const struct search *s, struct sbx_error *err)
 	return r;
 }
 
-static int find_or_make(const struct search *s, struct sbx_lease *ret, struct sbx_error *err)
+static int make(const struct search *s, struct sbx_error *err)
 {
 	const struct sbx_lang *lang = s->request->lang;
-	int r = look_up(s, ret, err);
+	int r;
 
-	if (r == 0 || err->code != SBX_E_NOT_FOUND)
-		return r;
 	if (s->request->how->offline)
 		return sbx_fail(err, SBX_E_NOT_FOUND,
 				"these libraries of %s are not installed, and nothing is installed "
 				"offline",
 				lang->info.title);
 	r = check_tool(lang, err);
-	if (r == 0)
-		r = make_unless_there(s, err);
-	if (r < 0)
+	return r < 0 ? r : make_unless_there(s, err);
+}
+
+static int find_or_make(const struct search *s, struct sbx_lease *ret, struct sbx_error *err)
+{
+	int r = look_up(s, ret, err);
+
+	if (r == 0 || err->code != SBX_E_NOT_FOUND)
 		return r;
-	r = look_up(s, ret, err);
+	r = make(s, err);
 	if (r == 0)
-		sbx_store_sweep(&s->store);
+		r = look_up(s, ret, err);
+	/* Also where nothing came of it: the lock is there, and somebody may go on asking. */
+	sbx_store_sweep(&s->store);
 	return r;
 }
 

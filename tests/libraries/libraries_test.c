@@ -373,6 +373,25 @@ static void offline_uses_what_is_there_and_installs_nothing(void **state)
 	assert_int_equal(repository_requests("/"), before);
 }
 
+/* As many as there are asked for: who asks may be a model that goes through names. */
+static void what_is_not_installed_leaves_nothing_in_the_store(void **state)
+{
+	struct sbx_install how = {.language = "python", .offline = true};
+	size_t before;
+	struct sbx_error err;
+
+	(void)state;
+	add_fails("python", LIST("sbx-there-is-none"), &err);
+	before = count_entries(store("index"));
+	add_fails("python", LIST("sbx-there-is-none-either"), &err);
+	how.requirements = LIST("sbx-nor-this");
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	how.requirements = LIST("sbx-nor-that");
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(count_entries(store("index")), before);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
 static void an_installation_has_a_time(void **state)
 {
 	struct sbx_install how = {
@@ -910,6 +929,7 @@ int main(void)
 		sandbox_test(an_ill_formed_name_is_refused_before_anything_runs),
 		sandbox_test(where_libraries_are_switched_off_the_rest_works),
 		sandbox_test(offline_uses_what_is_there_and_installs_nothing),
+		sandbox_test(what_is_not_installed_leaves_nothing_in_the_store),
 		sandbox_test(an_installation_has_a_time),
 		sandbox_test(an_installation_can_be_cancelled),
 		sandbox_test(an_installation_holds_up_nothing_else_of_its_session),
