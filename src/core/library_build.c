@@ -61,6 +61,13 @@ static int set_limits(struct sbx_spec *spec, struct sbx_error *err)
 	return r;
 }
 
+static uint64_t remaining_ms(const struct sbx_build *build)
+{
+	int ms = sbx_poll_ms(build->deadline_ns);
+
+	return ms > 0 ? (uint64_t)ms : 1;
+}
+
 static int make_spec(struct installation *in, struct sbx_error *err)
 {
 	int r = sbx_spec_new(&in->spec, err);
@@ -78,7 +85,8 @@ static int make_spec(struct installation *in, struct sbx_error *err)
 	if (r == 0)
 		r = sbx_network_new(SBX_NETWORK_ALLOW, &in->network, err);
 	if (r == 0)
-		r = sbx_package_hosts_ask(in->build->lang, in->network, err);
+		r = sbx_package_hosts_ask(in->build->lang, remaining_ms(in->build),
+					  in->build->cancel, in->network, err);
 	if (r == 0)
 		r = sbx_spec_set_network(in->spec, in->network, err);
 	return r;
@@ -158,13 +166,6 @@ static int make_envs(struct installation *in, struct sbx_error *err)
 
 /* ---- one program ---- */
 
-static uint64_t remaining_ms(const struct installation *in)
-{
-	int ms = sbx_poll_ms(in->build->deadline_ns);
-
-	return ms > 0 ? (uint64_t)ms : 1;
-}
-
 /* A program of the installation. */
 struct program {
 	const char *const *argv;
@@ -184,7 +185,7 @@ static int run(struct installation *in, const struct program *p, struct sbx_resu
 			.env = (const char *const *)(p->online ? in->online_env : in->offline_env),
 			.files = p->files,
 			.file_count = p->file_count,
-			.timeout_ms = remaining_ms(in),
+			.timeout_ms = remaining_ms(in->build),
 			.on_stdout = p->list ? NULL : sbx_library_lines_out,
 			.on_stderr = p->list ? NULL : sbx_library_lines_err,
 			.userdata = &in->lines,

@@ -174,9 +174,18 @@ int sbx_package_hosts_show(const struct sbx_lang_install *install, struct sbx_sp
 	return 0;
 }
 
-static int run_question(const struct sbx_lang *lang, const struct sbx_package_config *config,
+/* Who is asked, and how long we wait. */
+struct question {
+	const struct sbx_lang *lang;
+	bool anew;	     /* what is kept on disk does not do */
+	uint64_t timeout_ms; /* 0: that of any program */
+	struct sbx_cancel *cancel;
+};
+
+static int run_question(const struct question *q, const struct sbx_package_config *config,
 			const struct sbx_spec *spec, struct sbx_result **ret, struct sbx_error *err)
 {
+	const struct sbx_lang *lang = q->lang;
 	struct sbx_lang_values values = {.home = WORKDIR, .set = "/tmp/set"};
 	auto_strv char **env = sbx_lang_expand(lang->install->env, &values,
 					       (const char *const *)config->env);
@@ -186,6 +195,8 @@ static int run_question(const struct sbx_lang *lang, const struct sbx_package_co
 		.io.env = (const char *const *)env,
 		.io.files = config->files,
 		.io.file_count = config->file_count,
+		.io.timeout_ms = q->timeout_ms,
+		.io.cancel = q->cancel,
 	};
 	struct sbx_session *session = NULL;
 	int r;
@@ -206,6 +217,13 @@ static int fail_silent(const struct sbx_lang *lang, const struct sbx_result *res
 	struct sbx_library_lines lines;
 	int r;
 
+	if (result->reason == SBX_CANCELLED)
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
+	if (result->reason == SBX_TIMEOUT)
+		return sbx_fail(err, SBX_E_TIMEOUT,
+				"%s did not tell within its time which hosts it uses; does its "
+				"configuration make it wait?",
+				lang->install->manager);
 	sbx_library_lines_init(&lines, lang->install, NULL, NULL);
 	sbx_library_lines_err(result->errout.data, result->errout.len, &lines);
 	r = sbx_fail(err, SBX_E_UNAVAILABLE,
@@ -215,9 +233,10 @@ static int fail_silent(const struct sbx_lang *lang, const struct sbx_result *res
 	return r;
 }
 
-static int ask(const struct sbx_lang *lang, const struct sbx_package_config *config,
+static int ask(const struct question *q, const struct sbx_package_config *config,
 	       struct sbx_buf *rules, struct sbx_error *err)
 {
+	const struct sbx_lang *lang = q->lang;
 	struct sbx_result *result = NULL;
 	struct sbx_spec *spec = NULL;
 	int r = sbx_spec_new(&spec, err);
@@ -229,7 +248,7 @@ static int ask(const struct sbx_lang *lang, const struct sbx_package_config *con
 	if (r == 0)
 		r = sbx_package_hosts_show(lang->install, spec, err);
 	if (r == 0)
-		r = run_question(lang, config, spec, &result, err);
+		r = run_question(q, config, spec, &result, err);
 	sbx_spec_free(spec);
 	if (r < 0)
 		return r;
@@ -325,9 +344,9 @@ void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
 		allow_rules(rules.data, network, &ignored);
 }
 
-static int allow_one(const struct sbx_lang *lang, bool anew, struct sbx_network *network,
-		     struct sbx_error *err)
+static int allow_one(const struct question *q, struct sbx_network *network, struct sbx_error *err)
 {
+	const struct sbx_lang *lang = q->lang;
 	auto_buf struct sbx_buf rules = SBX_BUF_INIT(ANSWER_MAX), description = SBX_BUF_INIT(PATH_MAX * 2);
 	struct sbx_package_config config;
 	int r = sbx_package_config_read(lang->install, WORKDIR, &config, err);
@@ -337,8 +356,8 @@ static int allow_one(const struct sbx_lang *lang, bool anew, struct sbx_network 
 	describe(lang, &config, &description);
 	if (description.failed) {
 		r = sbx_fail_errno(err, ENOMEM, "cannot describe a package manager");
-	} else if (anew || !recall(lang, description.data, &rules)) {
-		r = ask(lang, &config, &rules, err);
+	} else if (q->anew || !recall(lang, description.data, &rules)) {
+		r = ask(q, &config, &rules, err);
 		if (r == 0)
 			keep(lang, description.data, &rules);
 	}
@@ -354,10 +373,14 @@ static bool is_installed(const struct sbx_lang *lang)
 	return lang->install != NULL && sbx_toolchain_find(lang->install->tool, path, &st);
 }
 
-int sbx_package_hosts_ask(const struct sbx_lang *lang, struct sbx_network *network,
+int sbx_package_hosts_ask(const struct sbx_lang *lang, uint64_t timeout_ms,
+			  struct sbx_cancel *cancel, struct sbx_network *network,
 			  struct sbx_error *err)
 {
-	return allow_one(lang, true, network, err);
+	struct question q = {
+		.lang = lang, .anew = true, .timeout_ms = timeout_ms, .cancel = cancel};
+
+	return allow_one(&q, network, err);
 }
 
 int sbx_package_hosts_allow(const struct sbx_lang *lang, struct sbx_network *network,
@@ -366,13 +389,13 @@ int sbx_package_hosts_allow(const struct sbx_lang *lang, struct sbx_network *net
 	const struct sbx_lang *each;
 
 	if (lang != NULL)
-		return allow_one(lang, false, network, err);
+		return allow_one(&(struct question){.lang = lang}, network, err);
 	/* One that does not answer takes nothing from the others. */
 	for (size_t i = 0; (each = sbx_lang_at(i)) != NULL; i++) {
 		struct sbx_error ignored;
 
 		if (is_installed(each))
-			allow_one(each, false, network, &ignored);
+			allow_one(&(struct question){.lang = each}, network, &ignored);
 	}
 	return 0;
 }

@@ -13,13 +13,15 @@
 #include "lang/lang.h"
 
 #include <llmsandbox/network.h>
+#include <llmsandbox/session.h>
 
 /* Allow them in a network; lang NULL: those of every language that is installed. */
 int sbx_package_hosts_allow(const struct sbx_lang *lang, struct sbx_network *network,
 			    struct sbx_error *err);
 
-/* The same for one language, asked anew. */
-int sbx_package_hosts_ask(const struct sbx_lang *lang, struct sbx_network *network,
+/* The same for one language, asked anew, within timeout_ms and until cancel is killed, or NULL. */
+int sbx_package_hosts_ask(const struct sbx_lang *lang, uint64_t timeout_ms,
+			  struct sbx_cancel *cancel, struct sbx_network *network,
 			  struct sbx_error *err);
 
 /* Allow the hosts in what a step of an installation printed, as public ones. */

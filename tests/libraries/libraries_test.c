@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -894,6 +895,25 @@ static void a_manager_that_does_not_tell_its_hosts_tells_no_credentials(void **s
 	assert_null(strchr(err.msg, '\n'));
 }
 
+/* Before anything is installed a manager is asked for its hosts: that counts too. */
+static void a_manager_that_thinks_for_ever_has_the_time_of_the_installation(void **state)
+{
+	struct sbx_install how = {
+		.language = "r", .requirements = LIST("sbxgood"), .timeout_ms = 2000};
+	time_t begin = time(NULL);
+	struct sbx_error err;
+
+	(void)state;
+	if (!has_tool("/usr/bin/Rscript"))
+		test_skip_promised("R is not installed");
+	write_file(repository_path("home"), "slow-profile", "Sys.sleep(1000)\n");
+	setenv("R_PROFILE_USER", repository_path("home/slow-profile"), 1);
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
+	unsetenv("R_PROFILE_USER");
+	expect_contains(err.msg, "R did not tell");
+	assert_true(time(NULL) - begin < 25);
+}
+
 /* ---- progress ---- */
 
 static void progress_tells_what_the_installer_says(void **state)
@@ -951,6 +971,7 @@ int main(void)
 		sandbox_test(credentials_reach_the_installer_and_nobody_else),
 		sandbox_test(a_configuration_file_decides_as_a_variable_does),
 		sandbox_test(a_manager_that_does_not_tell_its_hosts_tells_no_credentials),
+		sandbox_test(a_manager_that_thinks_for_ever_has_the_time_of_the_installation),
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
