@@ -63,14 +63,22 @@ static size_t without_end(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0 ? len - end_len : 0;
 }
 
-/* The last dash that a digit follows is where the version begins. */
+/* Whether a version begins here, and not "3d" of a name. */
+static bool begins_version(const char *text)
+{
+	size_t digits = strspn(text, DIGITS);
+
+	return digits > 0 && (text[digits] == '.' || text[digits] == '-');
+}
+
+/* The first dash that a number follows is where the version begins; a platform may come behind. */
 bool sbx_install_parse_dash(const char *line, struct sbx_lang_package *ret)
 {
 	const char *path = parse_sum(line, ret), *name = path ? base_name(path) : "";
 	size_t len = without_end(name, ".gem");
 
 	for (size_t i = 1; i + 1 < len; i++) {
-		if (name[i] == '-' && strchr(DIGITS, name[i + 1]) != NULL)
+		if (name[i] == '-' && begins_version(name + i + 1))
 			return copy(ret->name, sizeof(ret->name), name, i) &&
 			       copy(ret->version, sizeof(ret->version), name + i + 1, len - i - 1);
 	}

@@ -248,6 +248,10 @@ static void lists_of_installers_are_understood(void **state)
 	expect(sbx_install_parse_line, "six 1.16.0", "six", "1.16.0", "");
 	expect(sbx_install_parse_dash, SUM "  /x/cache/net-http-0.1.2.gem", "net-http", "0.1.2",
 	       "sha256:" SUM);
+	expect(sbx_install_parse_dash, SUM "  /x/tiles-3d-1.0.gem", "tiles-3d", "1.0", "sha256:" SUM);
+	expect(sbx_install_parse_dash, SUM "  /x/nokogiri-1.15.0-x86_64-linux.gem", "nokogiri",
+	       "1.15.0-x86_64-linux", "sha256:" SUM);
+	expect(sbx_install_parse_dash, SUM "  /x/one-2.gem", "one", "2", "sha256:" SUM);
 	expect(sbx_install_parse_underscore, SUM "  /x/jsonlite_1.8.7.tar.gz", "jsonlite", "1.8.7",
 	       "sha256:" SUM);
 	expect(sbx_install_parse_underscore, SUM "  /x/libx-dev_1%3a2.0-1_amd64.deb", "libx-dev",
