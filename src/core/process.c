@@ -285,20 +285,28 @@ static bool is_overdue(const struct sbx_process *p)
 	       (s->ends_ns != 0 && now >= s->ends_ns + SBX_GRACE_MS * SBX_NS_PER_MS);
 }
 
+/* With the turn's lock held. */
+static void kill_overdue(struct sbx_process *p)
+{
+	if (p->program.is_over || p->overdue || !is_overdue(p))
+		return;
+	p->overdue = true;
+	sbx_place_kill(p->session->place);
+}
+
 /* With the turn's lock held: until it is over, the sandbox gone, the time over, or cancelled. */
 static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_cancel *cancel)
 {
 	struct sbx_turn *turn = &p->session->turn;
 
+	/* Also for who does not wait at all, but looks again and again. */
+	kill_overdue(p);
 	while (!p->program.is_over && !p->session->broken && !is_killed(cancel) &&
 	       (deadline_ns == 0 || sbx_now_ns() < deadline_ns)) {
 		struct timespec until = earlier_of(deadline_ns, sbx_deadline_ns(LOOK_MS));
 
 		pthread_cond_timedwait(&turn->changed, &turn->lock, &until);
-		if (p->program.is_over || p->overdue || !is_overdue(p))
-			continue;
-		p->overdue = true;
-		sbx_place_kill(p->session->place);
+		kill_overdue(p);
 	}
 }
 

@@ -7,10 +7,13 @@
 
 #include <llmsandbox/network.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAIT_MS 20000
 
@@ -380,6 +383,48 @@ static void a_time_longer_than_any_clock_is_no_time_at_once(void **state)
 	sbx_process_free(p);
 }
 
+/* The first process of the sandbox, which is our only child; or 0. */
+static pid_t agent_pid(void)
+{
+	char path[64];
+	long pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "r");
+	if (f != NULL && fscanf(f, "%ld", &pid) != 1)
+		pid = 0;
+	if (f != NULL)
+		fclose(f);
+	return (pid_t)pid;
+}
+
+/* An agent that does nothing any more cannot end it; whoever only looks now and then must hear. */
+static void its_time_is_kept_also_when_it_is_only_looked_at(void **state)
+{
+	struct sbx_io io = {.timeout_ms = 100};
+	uint64_t deadline_ns = sbx_deadline_ns(WAIT_MS);
+	struct sbx_result *r = NULL;
+	struct sbx_process *p;
+	struct sbx_error err;
+	pid_t agent;
+
+	if (!test_is_native())
+		skip();
+	assert_string_equal(test_shell(*state, "echo up")->out.data, "up\n");
+	agent = agent_pid();
+	if (agent == 0)
+		skip();
+	p = begin(*state, "sleep 1000", &io);
+	assert_int_equal(kill(agent, SIGSTOP), 0);
+	while (sbx_process_wait(p, 0, NULL, &r, &err) < 0 && sbx_now_ns() < deadline_ns)
+		poll(NULL, 0, 20);
+	assert_non_null(r);
+	assert_int_equal(r->reason, SBX_TIMEOUT);
+	sbx_result_free(r);
+	sbx_process_free(p);
+}
+
 /* ---- beside a run of another thread ---- */
 
 struct runner {
@@ -516,6 +561,7 @@ int main(void)
 		sandbox_test(what_memory_did_to_a_run_is_not_told_of_it),
 		sandbox_test(closing_the_session_ends_it),
 		sandbox_test(a_time_longer_than_any_clock_is_no_time_at_once),
+		sandbox_test(its_time_is_kept_also_when_it_is_only_looked_at),
 		sandbox_test(it_ends_while_another_thread_runs_something),
 		sandbox_test(threads_may_use_a_session_its_processes_and_its_network_at_once),
 	};
