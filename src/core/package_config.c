@@ -271,12 +271,15 @@ bool sbx_package_config_names(const struct sbx_package_config *config, const cha
 
 /* ---- credentials ---- */
 
-/* The length of "user:password@" at the start of an authority, or 0. */
+/*
+ * The length of "user:password@" at the start of an authority, or 0. An apostrophe may be in it
+ * (RFC 3986, 3.2.1), and rather something else is left out than that.
+ */
 static size_t credentials(const char *text, size_t len)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < len && strchr("/ \t\n\"'<>?#", text[i]) == NULL; i++) {
+	for (size_t i = 0; i < len && strchr("/ \t\n\"<>?#", text[i]) == NULL; i++) {
 		if (text[i] == '@')
 			at = i + 1;
 	}

@@ -74,6 +74,7 @@ static void credentials_in_addresses_are_left_out(void **state)
 	expect_scrubbed("at https://u:p@example.org/x?a@b", "at https://***@example.org/x?a@b");
 	expect_scrubbed("https://u:p@q@h/ and http://t@h2", "https://***@h/ and http://***@h2");
 	expect_scrubbed("https://u:p/@h", "https://u:p/@h");
+	expect_scrubbed("URL 'https://u:p'q,(r)!@h/x'", "URL 'https://***@h/x'");
 	expect_scrubbed("x://", "x://");
 	expect_scrubbed("://@", "://***@");
 	expect_scrubbed("https://user:pass", "https://user:pass");
