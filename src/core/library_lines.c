@@ -78,14 +78,15 @@ static void make_plain(char *text, size_t len)
 	}
 }
 
-static void take_line(struct sbx_library_lines *lines, struct sbx_buf *line)
+/* The first len bytes of what there is of it. */
+static void take_piece(struct sbx_library_lines *lines, struct sbx_buf *line, size_t len)
 {
 	auto_buf struct sbx_buf plain = SBX_BUF_INIT(2 * LINE_MAX_BYTES);
 
-	if (line->len == 0)
+	if (len == 0)
 		return;
-	sbx_package_config_scrub(line->data, line->len, &plain);
-	sbx_buf_consume(line, line->len);
+	sbx_package_config_scrub(line->data, len, &plain);
+	sbx_buf_consume(line, len);
 	if (plain.failed || plain.len == 0)
 		return;
 	make_plain(plain.data, plain.len);
@@ -95,34 +96,57 @@ static void take_line(struct sbx_library_lines *lines, struct sbx_buf *line)
 		lines->on_progress(plain.data, plain.len, lines->userdata);
 }
 
-static void take(struct sbx_library_lines *lines, struct sbx_buf *line, const char *data, size_t len)
+static void take_line(struct sbx_library_lines *lines, int stream)
+{
+	take_piece(lines, &lines->line[stream], lines->line[stream].len);
+	lines->drops[stream] = false;
+}
+
+/*
+ * A line that is too long is cut at a blank, because within an address that would part a password
+ * from what shows that it is one. A word that is too long is dropped.
+ */
+static void cut_line(struct sbx_library_lines *lines, int stream)
+{
+	struct sbx_buf *line = &lines->line[stream];
+	const char *blank = memrchr(line->data, ' ', line->len);
+
+	if (blank != NULL) {
+		take_piece(lines, line, (size_t)(blank - line->data) + 1);
+	} else {
+		sbx_buf_consume(line, line->len);
+		lines->drops[stream] = true;
+	}
+}
+
+static void take(struct sbx_library_lines *lines, int stream, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (data[i] == '\n' || data[i] == '\r' || line->len == LINE_MAX_BYTES)
-			take_line(lines, line);
-		if (data[i] != '\n' && data[i] != '\r')
-			sbx_buf_append(line, &data[i], 1);
+		if (lines->line[stream].len == LINE_MAX_BYTES)
+			cut_line(lines, stream);
+		if (data[i] == '\n' || data[i] == '\r')
+			take_line(lines, stream);
+		else if (lines->drops[stream])
+			lines->drops[stream] = data[i] != ' ';
+		else
+			sbx_buf_append(&lines->line[stream], &data[i], 1);
 	}
 }
 
 void sbx_library_lines_out(const void *data, size_t len, void *userdata)
 {
-	struct sbx_library_lines *lines = userdata;
-
-	take(lines, &lines->line[0], data, len);
+	take(userdata, 0, data, len);
 }
 
 void sbx_library_lines_err(const void *data, size_t len, void *userdata)
 {
-	struct sbx_library_lines *lines = userdata;
-
-	take(lines, &lines->line[1], data, len);
+	take(userdata, 1, data, len);
 }
 
 void sbx_library_lines_next(struct sbx_library_lines *lines)
 {
 	for (int i = 0; i < 2; i++)
-		take_line(lines, &lines->line[i]);
+		take_line(lines, i);
 	sbx_buf_done(&lines->trouble);
 	sbx_buf_done(&lines->last);
 }
@@ -130,7 +154,7 @@ void sbx_library_lines_next(struct sbx_library_lines *lines)
 const char *sbx_library_lines_why(struct sbx_library_lines *lines)
 {
 	for (int i = 0; i < 2; i++)
-		take_line(lines, &lines->line[i]);
+		take_line(lines, i);
 	if (lines->trouble.len > 0)
 		return lines->trouble.data;
 	return lines->last.len > 0 ? lines->last.data : "it said nothing";

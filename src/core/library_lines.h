@@ -15,6 +15,7 @@ struct sbx_library_lines {
 	sbx_install_fn *on_progress; /* or NULL */
 	void *userdata;
 	struct sbx_buf line[2]; /* of stdout and stderr, while it is not whole */
+	bool drops[2];		/* the rest of a word that is too long */
 	struct sbx_buf trouble; /* lines of trouble, joined */
 	struct sbx_buf last;	/* the last lines, whatever they are */
 };

@@ -104,6 +104,32 @@ static void lines_come_whole_plain_and_without_credentials(void **state)
 	sbx_library_lines_done(&lines);
 }
 
+/* Wherever a line is cut because it is too long, an address stays whole or goes. */
+static void a_cut_parts_no_password_from_its_address(void **state)
+{
+	static const char address[] = "https://user:password@h/";
+	char *said = calloc(1, 65536), line[2200];
+	struct sbx_library_lines lines;
+
+	(void)state;
+	for (size_t before = 2000; before < 2060; before++) {
+		for (int blanks = 0; blanks < 2; blanks++) {
+			memset(line, 'x', before);
+			if (blanks)
+				line[before - 10] = ' ';
+			snprintf(line + before, sizeof(line) - before, "%s and so on\nnext\n", address);
+			said[0] = '\0';
+			sbx_library_lines_init(&lines, sbx_lang_find("python")->install, keep_all, said);
+			sbx_library_lines_err(line, strlen(line), &lines);
+			if (strstr(said, "user") != NULL || strstr(said, "word") != NULL)
+				fail_msg("after %zu: '%s'", before, said + before - 20);
+			assert_non_null(strstr(said, "next\n"));
+			sbx_library_lines_done(&lines);
+		}
+	}
+	free(said);
+}
+
 static void the_lines_of_trouble_tell_why(void **state)
 {
 	struct sbx_library_lines lines;
@@ -308,6 +334,7 @@ int main(void)
 		cmocka_unit_test(hashes_are_those_of_the_standard),
 		cmocka_unit_test(credentials_in_addresses_are_left_out),
 		cmocka_unit_test(lines_come_whole_plain_and_without_credentials),
+		cmocka_unit_test(a_cut_parts_no_password_from_its_address),
 		cmocka_unit_test(the_lines_of_trouble_tell_why),
 		cmocka_unit_test(a_record_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_no_record_is_refused),
