@@ -926,7 +926,7 @@ static void a_folder_that_is_swapped_for_a_link_leads_nowhere(void **state)
 	write_host("in/sub/new", "new", 3);
 	sh(t, "mkdir -p victim d/sub; echo safe > victim/file; echo x > d/sub/x; ln -s ../victim d/link");
 	p = start(t, "cd d; touch ready; while :; do mv sub real; mv link sub; mv sub link; mv real sub; done");
-	for (int i = 0; i < 300; i++) {
+	for (unsigned long i = 0; i < test_size(20, 60, 1000); i++) {
 		sbx_session_put(test_session(t), host("in"), "d", NULL, NULL, &err);
 		sbx_session_get(test_session(t), "d", host("out"), NULL, NULL, &err);
 		sbx_session_remove_file(test_session(t), "d/sub/file", false, &err);
@@ -972,7 +972,7 @@ static void a_folder_of_this_machine_that_is_swapped_for_a_link_leads_nowhere(vo
 	assert_int_equal(symlink("../victim", host("out/link")), 0);
 	sh(t, "mkdir -p d/sub; for i in 1 2 3 4 5 6 7 8 9; do echo new > d/sub/$i; done");
 	assert_int_equal(pthread_create(&thread, NULL, swap_folders, &s), 0);
-	for (int i = 0; i < 300; i++)
+	for (unsigned long i = 0; i < test_size(30, 100, 1000); i++)
 		sbx_session_get(test_session(t), "d", host("out"), NULL, NULL, &err);
 	s.stop = true;
 	pthread_join(thread, NULL);
@@ -1171,6 +1171,7 @@ static void an_archive_is_not_filled_with_the_zeros_of_a_hole(void **state)
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct sbx_error err;
 
+	test_set_limit(t, SBX_LIMIT_DISK_BYTES, 16 * MIB);
 	make_sparse("made");
 	put(t, host("made"), "huge");
 	assert_true(sbx_session_archive(test_session(t), "huge", fd, NULL, NULL, &err) < 0);
