@@ -58,15 +58,32 @@ static int open_new(struct put *p, int base_fd, const char *path, mode_t mode)
 	return r;
 }
 
-/* At the end of what is there; where nothing is, a new file that nobody made meanwhile. */
+/* An empty file, unless somebody else was first. */
+static int make_empty(int base_fd, const char *path, mode_t mode)
+{
+	struct sbx_new_file file;
+	int r = sbx_new_file_begin(&file, base_fd, path, mode);
+
+	if (r < 0)
+		return r;
+	if (fchmod(file.fd, mode) < 0)
+		r = -errno;
+	if (r == 0)
+		r = sbx_new_file_commit(&file, false);
+	sbx_new_file_done(&file);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* At the end of what is there, or of a new file. */
 static int open_append(struct put *p, int base_fd, const char *path, mode_t mode)
 {
 	auto_close int fd = sbx_beneath_open_file(base_fd, path, O_WRONLY | O_APPEND);
 	struct stat st;
 
 	if (fd == -ENOENT) {
-		p->how = WIRE_PUT_NEW;
-		return open_new(p, base_fd, path, mode);
+		int r = make_empty(base_fd, path, mode);
+
+		fd = r < 0 ? r : sbx_beneath_open_file(base_fd, path, O_WRONLY | O_APPEND);
 	}
 	if (fd < 0)
 		return fd;

@@ -46,12 +46,14 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct place *p = *state;
+	char line[128];
 
 	close(p->fd);
 	close(p->outer_fd);
-	sbx_remove_tree(p->path);
+	/* rm(1), because no path is long enough for what a test makes. */
+	snprintf(line, sizeof(line), "rm -rf --one-file-system %s", p->path);
 	free(p);
-	return 0;
+	return system(line) == 0 ? 0 : -1;
 }
 
 #define beneath_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
