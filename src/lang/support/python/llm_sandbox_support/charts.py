@@ -60,14 +60,21 @@ def points(values):
         values = [values]
     if getattr(values, "ndim", 1) > 1:
         values = values.ravel()
+    if getattr(getattr(values, "dtype", None), "kind", None) in ("i", "u", "f"):
+        # Python's own numbers, for all of them at once.
+        values = values[:MAX_POINTS + 1].tolist()
     head = list(itertools.islice(values, MAX_POINTS + 1))
     return [plain(value) for value in head[:MAX_POINTS]], len(head) > MAX_POINTS
 
 
 def plain(value):
     """A number, a text, or None for what is missing."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool):
         return value
+    if type(value).__name__ == "MaskedConstant":
+        return None
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat() if value == value else None
     if isinstance(value, str):

@@ -76,8 +76,9 @@ def add_boxes(chart, axes, done):
 
 def add_bars(chart, axes, done):
     for container in axes.containers:
+        # Those that were removed stay in their container.
         bars = [patch for patch in getattr(container, "patches", ())
-                if hasattr(patch, "get_width")]
+                if hasattr(patch, "get_width") and patch.axes is axes]
         if not bars:
             continue
         horizontal = getattr(container, "orientation", None) == "horizontal"
@@ -86,7 +87,10 @@ def add_bars(chart, axes, done):
         kind = "histogram" if touching(spans) and not is_category(axis) else "bar"
         heights = [bar.get_width() if horizontal else bar.get_height() for bar in bars]
         centres = [start + width / 2 for start, width in spans]
-        chart.add_series(kind, label_of(container), values_of(axis, centres), heights,
+        names = values_of(axis, centres)
+        if names is centres and kind == "bar":
+            names = named_by_ticks(axis, centres[:charts.MAX_POINTS + 1])
+        chart.add_series(kind, label_of(container), names, heights,
                          orientation="horizontal" if horizontal else None)
 
 
@@ -167,15 +171,24 @@ def values_of(axis, positions):
         from matplotlib.dates import num2date
         return [num2date(float(number)).replace(tzinfo=None) if math.isfinite(number) else None
                 for number in positions]
-    return named_by_ticks(axis, positions)
+    return positions
 
 
 def named_by_ticks(axis, positions):
-    """set_xticks(positions, names) is the other way to name bars."""
+    """Bars can also be named with set_xticks(positions, names); groups of them share a tick."""
     formatter = axis.get_major_formatter()
-    if type(formatter).__name__ != "FixedFormatter" or not formatter.seq:
+    by_position = getattr(getattr(formatter, "func", None), "func", None)
+    if (type(formatter).__name__ != "FixedFormatter"
+            and getattr(by_position, "__name__", None) != "_format_with_dict"):
         return positions
-    ticks = list(axis.get_major_locator()())
-    names = dict(zip((round(float(tick), 6) for tick in ticks), formatter.seq))
-    named = [names.get(round(float(number), 6)) for number in positions]
+    ticks = [float(tick) for tick in axis.get_majorticklocs()]
+    names = formatter.format_ticks(ticks)
+    reach = min((abs(b - a) for a, b in zip(ticks, ticks[1:])), default=1) / 2
+    named = [nearest(position, ticks, names, reach) for position in positions]
     return named if all(named) else positions
+
+
+def nearest(position, ticks, names, reach):
+    distance, name = min(zip((abs(position - tick) for tick in ticks), names),
+                         default=(reach, None))
+    return name if distance < reach else None

@@ -27,6 +27,10 @@ WINDOWED = frozenset("""
 
 # Figures that were kept as they were when .stale was set to false.
 _kept = weakref.WeakSet()
+# Those of them that a child was born with.
+_inherited = weakref.WeakSet()
+# PdfPages objects, by their id while they are open, and their files.
+_pdf_paths = {}
 # pyplot is one for all threads, and so is drawing.
 _lock = threading.RLock()
 _thread = threading.local()
@@ -41,9 +45,10 @@ def imported(name, module):
 
 def show_manager(manager):
     """FigureManagerBase.show: that of every back end without windows."""
-    if not is_quiet():
+    figure = manager.canvas.figure
+    if not is_quiet() and (figure not in _inherited or figure.stale):
         with _lock:
-            keep_or_warn(manager.canvas.figure)
+            keep_or_warn(figure)
 
 
 def wrap_show(original):
@@ -52,10 +57,14 @@ def wrap_show(original):
         if is_quiet():
             return None
         with _lock:
-            shown = open_managers()
-            result = original(*args, **kwargs)
-            close(shown)
-        return result
+            managers = open_managers()
+            if not all(type(manager).show is show_manager for manager in managers):
+                # A back end of the program's own, which knows what to do.
+                return original(*args, **kwargs)
+            for manager in managers:
+                manager.show()
+            close(managers)
+        return None
     return show
 
 
@@ -87,7 +96,9 @@ def at_exit():
 
 def open_managers():
     helpers = sys.modules.get("matplotlib._pylab_helpers")
-    return helpers.Gcf.get_all_fig_managers() if helpers else []
+    managers = helpers.Gcf.get_all_fig_managers() if helpers else []
+    # Theirs is the order in which figures were last made current.
+    return sorted(managers, key=lambda manager: manager.num)
 
 
 def close(managers):
@@ -159,7 +170,9 @@ def keep_saved(figure, fname, start, args, kwargs):
     details = details_of(figure)
     details["dpi"] = dpi if isinstance(dpi, (int, float)) else figure.dpi
     if isinstance(fname, (str, os.PathLike)):
-        artifacts.add_copy(written_path(figure, fname, kwargs), "plot", SOURCE, **details)
+        extension = kwargs.get("format")
+        artifacts.add_copy(written_path(figure, fname, kwargs), "plot", SOURCE,
+                           extension=extension if extension in artifacts.MIME else None, **details)
     elif hasattr(fname, "write"):
         extension = kwargs.get("format") or figure.canvas.get_default_filetype()
         if extension in artifacts.MIME:
@@ -247,12 +260,12 @@ def patch_pdf_pages(module):
     @functools.wraps(original_init)
     def init(self, filename, *args, **kwargs):
         original_init(self, filename, *args, **kwargs)
-        self._llm_sandbox_path = filename
+        _pdf_paths[id(self)] = filename
 
     @functools.wraps(original_close)
     def close_pages(self):
         original_close(self)
-        path = self.__dict__.pop("_llm_sandbox_path", None)
+        path = _pdf_paths.pop(id(self), None)
         if isinstance(path, (str, os.PathLike)):
             artifacts.add_copy(path, "plot", SOURCE, extension="pdf")
     pages.__init__, pages.close = init, close_pages
@@ -306,6 +319,7 @@ def leave_to_parent():
     _lock = threading.RLock()
     for manager in open_managers():
         mark(manager.canvas.figure)
+        _inherited.add(manager.canvas.figure)
 
 
 PATCHES = {
