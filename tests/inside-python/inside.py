@@ -15,16 +15,20 @@ import unittest
 
 DEADLINE_S = 120
 SUPPORT = pathlib.Path(__file__).resolve().parents[2] / "src/lang/support/python"
-# That of the distribution, because it is what sandboxes have.
-PYTHON = "/usr/bin/python3"
+# That of the distribution, because it is what sandboxes have; any other can be tried.
+PYTHON = os.environ.get("SBX_TEST_PYTHON", "/usr/bin/python3")
 STRICT = os.environ.get("SBX_TEST_STRICT") == "1"
+
+
+def has(*modules):
+    asked = "; ".join("import " + module for module in modules)
+    return subprocess.run([PYTHON, "-c", asked], capture_output=True).returncode == 0
 
 
 def needs(*modules):
     """Skips a test or class without these; where tests are strict it fails instead."""
-    asked = "; ".join("import " + module for module in modules)
-    there = subprocess.run([PYTHON, "-c", asked], capture_output=True).returncode == 0
-    return unittest.skipUnless(there or STRICT, "needs %s for %s" % (", ".join(modules), PYTHON))
+    return unittest.skipUnless(has(*modules) or STRICT,
+                               "needs %s for %s" % (", ".join(modules), PYTHON))
 
 
 class Artifact:

@@ -4,7 +4,7 @@
 import signal
 import unittest
 
-from inside import Case, needs
+from inside import Case, has, needs
 from png import Picture
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
@@ -359,8 +359,8 @@ class Charts(PlotCase):
 class Plotly(PlotCase):
     def test_a_shown_figure_is_one_page_that_needs_no_network(self):
         shown, = self.quiet_run(
-            "import plotly.express as px\n"
-            "px.bar(x=['a', 'b'], y=[1, 2], title='T').show()\n")
+            "import plotly.graph_objects as go\nfig = go.Figure(go.Bar(x=['a', 'b'], y=[1, 2]))\n"
+            "fig.update_layout(title='T', xaxis_title='x', yaxis_title='y'); fig.show()\n")
         self.assertEqual((shown.extension, shown.meta["title"]), ("html", "T"))
         self.assertNotRegex(shown.data[:20000].decode(), r"<script[^>]*src=")
         self.assertIn(b"Plotly.newPlot", shown.data)
@@ -388,6 +388,17 @@ class Plotly(PlotCase):
             "mode='markers'))\nfig.show(renderer='svg')\npio.show({'data': fig.data})\n")
         self.assertEqual([artifact.extension for artifact in shown], ["html", "html"])
         self.assertEqual(shown[0].meta["chart"]["kind"], "scatter")
+
+
+@unittest.skipUnless(has("bokeh"), "bokeh is in no distribution")
+class Bokeh(PlotCase):
+    def test_shown_and_saved_are_a_page_each(self):
+        ran = self.run_code("from bokeh.plotting import figure, output_file, save, show\n"
+                            "p = figure(title='T'); p.line([1, 2], [3, 4])\nshow(p)\n"
+                            "output_file('a.html', mode='inline'); save(p)\nshow(p)")
+        self.assertEqual((ran.stdout, self.extensions()), ("", ["html"] * 3))
+        self.assertEqual(self.artifacts()[1].data, (self.work / "a.html").read_bytes())
+        self.assertNotRegex(self.artifacts()[0].data.decode(), r"<script[^>]*src=")
 
 
 @needs("PIL")

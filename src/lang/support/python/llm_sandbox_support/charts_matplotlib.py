@@ -166,7 +166,8 @@ def values_of(axis, positions):
     if is_category(axis):
         names = {number: name for name, number in axis.units._mapping.items()}
         return [names.get(round(number), number) for number in positions if number == number]
-    converter = getattr(axis, "converter", None) or getattr(axis, "_converter", None)
+    # Of later versions get_converter(), and the property is deprecated there.
+    converter = axis.get_converter() if hasattr(axis, "get_converter") else axis.converter
     if "Date" in type(converter).__name__:
         from matplotlib.dates import num2date
         return [num2date(float(number)).replace(tzinfo=None) if math.isfinite(number) else None
