@@ -195,6 +195,12 @@ class Plain(KernelCase):
         self.assertEqual(kernel.run("async for i in (x async for x in f2()): print(i)")
                          .error["name"], "NameError")
 
+    def test_a_task_of_a_cell_goes_on_in_later_ones(self):
+        kernel = self.kernel()
+        kernel.run("import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 6\n"
+                   "task = asyncio.create_task(f())\nawait asyncio.sleep(0)")
+        self.assertEqual(kernel.run("await task").result, "6")
+
     def test_future_imports_hold_for_later_cells(self):
         kernel = self.kernel()
         kernel.run("from __future__ import annotations")

@@ -304,7 +304,6 @@ def patch_pyplot(module):
     module.pause = wrap_quietly(module.pause)
     module.switch_backend = wrap_choice(module.switch_backend)
     atexit.register(at_exit)
-    os.register_at_fork(after_in_child=leave_to_parent)
 
 
 def patch_animation(module):
@@ -321,6 +320,8 @@ def leave_to_parent():
         mark(manager.canvas.figure)
         _inherited.add(manager.canvas.figure)
 
+
+os.register_at_fork(after_in_child=leave_to_parent)
 
 PATCHES = {
     "matplotlib": patch_matplotlib,

@@ -11,8 +11,8 @@ from . import outcome
 from .channel import Channel, Closed
 from .streams import Streams
 
-# In characters; as JSON each can take six bytes.
-MAX_RESULT = 512 * 1024
+# In characters, of which each can take six bytes as JSON: two such texts fit in a message.
+MAX_RESULT = 256 * 1024
 
 
 def main():
@@ -88,7 +88,8 @@ class Kernel:
 
     def report(self, ended):
         if ended.error is not None:
-            self.channel.send(op="error", id=self.cell, name=type(ended.error).__name__,
+            self.channel.send(op="error", id=self.cell,
+                              name=shorten(type(ended.error).__name__),
                               message=shorten(outcome.message_of(ended.error)))
         self.channel.send(op="done", id=self.cell, status=ended.status,
                           exit_code=ended.exit_code)

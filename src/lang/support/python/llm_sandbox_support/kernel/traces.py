@@ -18,7 +18,9 @@ def remember(name, code):
 def write(error, trace=None):
     """Write the traceback of an error to stderr, without the kernel's own frames."""
     trace = from_cell(error.__traceback__ if trace is None else trace)
+    # For pdb.pm(); which of them it looks at depends on its version.
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+    sys.last_exc = error
     try:
         if sys.excepthook is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
