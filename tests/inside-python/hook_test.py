@@ -129,7 +129,8 @@ class Numbers(Case):
     def test_names_and_titles_of_any_bytes_become_json(self):
         self.run_code(self.CODE + "import os\nname = os.fsdecode(b'a\\xff\\n.Png')\n"
                       "open(name, 'w').close()\n"
-                      "artifacts.add_copy(name, 'file', 'test', title='\\udc80\\n\"' + 'x' * 9999)\n"
+                      "artifacts.add_copy(name, 'file', 'test', title="
+                      "'\\udc80\\n\"' + 'x' * 9999)\n"
                       "artifacts.add_copy('main.py', 'file', 'test', extension=None)\n"
                       "open('a.' + 'b' * 50, 'w').close()\n"
                       "artifacts.add_copy('a.' + 'b' * 50, 'file', 'test')\n")

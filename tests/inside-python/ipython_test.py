@@ -121,7 +121,8 @@ class IPython(KernelCase):
         kernel = self.kernel()
         cell = kernel.run(
             "from IPython.display import *\nimport base64, zlib\n"
-            "display(HTML('<b>é</b>'))\ndisplay(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'))\n"
+            "display(HTML('<b>é</b>'))\n"
+            "display(SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>'))\n"
             "display(JSON({'a': [1]}))\ndisplay(Latex('$x$'))\ndisplay(Markdown('# m'))\n"
             "display('text', 5)\nclear_output()")
         self.assertEqual((cell.displays, cell.stderr), ([1, 2, 3, 4, 5], ""))

@@ -122,7 +122,8 @@ class Plain(KernelCase):
                      "os.close(1); raise SystemExit",
                      "os.close(3) if os.path.exists('/proc/self/fd/3') else 0"):
             kernel.run(harm)
-            cell = kernel.run("import os, sys\nprint('out')\nprint('err', file=sys.stderr)\nimport subprocess\n"
+            cell = kernel.run("import os, sys\nprint('out')\nprint('err', file=sys.stderr)\n"
+                              "import subprocess\n"
                               "subprocess.run(['echo', 'child'])\n0")
             self.assertEqual((cell.stdout, cell.stderr, cell.status),
                              ("out\nchild\n", "err\n", OK), harm)

@@ -51,7 +51,8 @@ class Matplotlib(PlotCase):
     def test_one_show_shows_every_open_figure(self):
         shown = self.quiet_run(PLT + "f = plt.figure(); plt.bar([1], [1], color='red')\n"
                                "g, ax = plt.subplots(); ax.bar([1], [1], color='blue')\n"
-                               "plt.figure(f); plt.show(); plt.show()\nassert not plt.get_fignums()")
+                               "plt.figure(f); plt.show(); plt.show()\n"
+                               "assert not plt.get_fignums()")
         self.assert_shows(shown[0].data, RED)
         self.assert_shows(shown[1].data, BLUE)
         self.assertEqual(len(shown), 2)
@@ -217,7 +218,8 @@ class Matplotlib(PlotCase):
         shown = self.quiet_run("from matplotlib.figure import Figure\n"
                                "from matplotlib.backends.backend_agg import FigureCanvasAgg\n"
                                "f = Figure(); c = FigureCanvasAgg(f); f.add_subplot().plot([1])\n"
-                               "c.draw(); c.buffer_rgba(); c.print_png('a.png'); f.savefig('b.png')")
+                               "c.draw(); c.buffer_rgba(); c.print_png('a.png')\n"
+                               "f.savefig('b.png')")
         self.assertEqual(len(shown), 1)
 
     def test_a_film_is_one_artifact(self):

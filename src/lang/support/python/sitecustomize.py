@@ -4,7 +4,7 @@
 It only waits: when the program itself imports a library that can show something, the module of
 llm_sandbox_support that belongs to it is told. Nothing is imported here that Python has not
 imported already, and what it costs a program that shows nothing is a lookup an import. This file
-is compiled at each start, so it is short; what it does in the end is in llm_sandbox_support/hooks.py.
+is read at each start, so it is short; what it does in the end is in llm_sandbox_support/hooks.py.
 
 PYTHONPATH keeps the folder, so that child processes have the hook too; sys.path does not.
 """
