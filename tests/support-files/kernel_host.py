@@ -16,7 +16,7 @@ MAX_MESSAGE = 4 << 20
 
 COMMANDS = {
     "python": ["python3", SUPPORT + "/python/kernel.py"],
-    "javascript": ["node", SUPPORT + "/javascript/kernel.js"],
+    "javascript": ["node", "--no-force-async-hooks-checks", SUPPORT + "/javascript/kernel.js"],
     "ruby": ["ruby", SUPPORT + "/ruby/kernel.rb"],
     "r": ["sh", SUPPORT + "/r/kernel.sh"],
     "java": ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto",

@@ -164,7 +164,11 @@ def a_long_cell_arrives_whole(language, kernel, case):
 
 def a_reset_forgets_what_cells_made(language, kernel, case):
     kernel.run(case("state")[0])
-    assert kernel.reset().status == "ok"
+    status = kernel.reset().status
+    if status == "exit":  # it is another process that forgets
+        assert kernel.process.wait(60) == 0
+        return
+    assert status == "ok", status
     cell = kernel.run(case("gone"))
     assert cell.status == "error", cell
     assert kernel.run(case("print")).out == "hello\n"
