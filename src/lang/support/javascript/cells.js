@@ -149,15 +149,15 @@ class Cells {
 }
 
 // The code as V8 may take it: the next one where a name is declared already and in another way.
+// A const could be declared again by a const alone, so it is a let.
 function* versions(code) {
 	if (isObjectText(code)) {
 		yield `(${code}\n)`;
 		return;
 	}
-	const plain = rewriteImports(code);
+	const plain = rewriteDeclarations(rewriteImports(code), ['const'], 'let');
 	yield plain;
-	yield rewriteDeclarations(plain, ['const'], 'let');
-	yield rewriteDeclarations(plain, ['const', 'let'], 'var');
+	yield rewriteDeclarations(plain, ['let'], 'var');
 }
 
 module.exports = { Cells };

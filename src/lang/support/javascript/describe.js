@@ -22,7 +22,7 @@ function describeValue(value) {
 // Without the lines of a stack that are below the cell: the kernel and the inspector it uses.
 function withoutKernel(text) {
 	const isOurs = (line) => /^\s+at /.test(line) &&
-		(/node:inspector|node:internal\/process/.test(line) || line.includes(__dirname));
+		(/node:inspector|node:internal\/process|process\.processImmediate/.test(line) || line.includes(__dirname));
 	return text.split('\n').filter((line) => !isOurs(line)).join('\n');
 }
 

@@ -5,7 +5,7 @@
 //	import fs, { join as j } from 'fs'	is	const { default: fs, join: j } = await …('fs')
 //	import('fs')				is	…('fs')
 //
-// And a name that is declared again in another way than before: const as let, or both as var.
+// And a name that is declared again in another way than before: with another word.
 //
 // The lines stay what they were. This needs to know what is code and what is text, comment or
 // regular expression, and nothing more of the grammar.
@@ -147,6 +147,8 @@ function rewriteImports(code) {
 
 // The same code with its declarations at the top level made by another word.
 function rewriteDeclarations(code, words, word) {
+	if (!words.some((known) => code.includes(known)))
+		return code;
 	let result = '';
 	let done = 0;
 	for (const token of tokens(code)) {
