@@ -152,7 +152,7 @@ def much_output_arrives_whole(language, kernel, case):
 def a_thread_that_is_left_may_write_between_cells(language, kernel, case):
     cell = kernel.run(case("thread"))
     assert cell.status == "ok", cell
-    kernel.wait_output("later")
+    kernel.wait_output("later\n")
     kernel.take_output()
     assert kernel.run(case("print")).out == "hello\n"
 
