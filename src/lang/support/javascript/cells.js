@@ -158,6 +158,7 @@ function* versions(code) {
 	const plain = rewriteDeclarations(rewriteImports(code), ['const'], 'let');
 	yield plain;
 	yield rewriteDeclarations(plain, ['let'], 'var');
+	yield rewriteDeclarations(plain, ['var'], 'let');
 }
 
 module.exports = { Cells };
