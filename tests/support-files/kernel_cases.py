@@ -143,6 +143,18 @@ CASES = {
         "python": "len('%s')", "javascript": "'%s'.length", "ruby": "'%s'.length",
         "r": "nchar('%s')",
     },
+    # A value that is longer than a message may be.
+    "huge": {
+        "python": "'x' * 10000000", "javascript": "'x'.repeat(10000000)",
+        "ruby": "'x' * 10000000", "java": "\"x\".repeat(10000000)",
+    },
+    # The same as the message of an error, of letters that JSON writes as six.
+    "huge_error": {
+        "python": "raise ValueError('\\x01' * 5000000)",
+        "javascript": "throw new Error('\\x01'.repeat(5000000))",
+        "ruby": "raise \"\\x01\" * 5000000", "r": "stop(strrep('\\001', 5000000))",
+        "java": "throw new RuntimeException(\"\\1\".repeat(5000000));",
+    },
     # A name that is no longer there is an error of this kind.
     "gone": {
         "python": "x", "javascript": "x", "ruby": "x", "r": "x", "java": "x",

@@ -162,6 +162,18 @@ def a_long_cell_arrives_whole(language, kernel, case):
     assert shown(language, cell) in ("1000000", "1e+06"), cell
 
 
+def a_value_that_is_too_long_is_shown_in_part(language, kernel, case):
+    cell = kernel.run(case("huge"))
+    assert cell.status == "ok" and cell.text.strip("'\"").startswith("xxx"), cell.status
+    assert kernel.run(case("print")).out == "hello\n"
+
+
+def a_message_of_an_error_may_be_of_any_length(language, kernel, case):
+    cell = kernel.run(case("huge_error"))
+    assert cell.status == "error" and 5000 < len(cell.error["message"]) < 1 << 20, cell.status
+    assert kernel.run(case("print")).out == "hello\n"
+
+
 def a_reset_forgets_what_cells_made(language, kernel, case):
     kernel.run(case("state")[0])
     status = kernel.reset().status
@@ -193,6 +205,7 @@ COMMON = [
     a_forked_child_is_no_second_kernel, a_child_writes_into_the_output_of_the_cell,
     a_child_does_not_get_the_hosts_descriptor, input_is_at_its_end, much_output_arrives_whole,
     a_thread_that_is_left_may_write_between_cells, a_long_cell_arrives_whole,
+    a_value_that_is_too_long_is_shown_in_part, a_message_of_an_error_may_be_of_any_length,
     a_reset_forgets_what_cells_made, it_ends_with_its_host, it_ends_when_it_is_told_to,
 ]
 

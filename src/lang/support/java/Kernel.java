@@ -44,6 +44,10 @@ import sun.misc.Signal;
  * A Java that keeps its state: it evaluates the cells that its host sends on descriptor 3 with
  * JShell, in this very process, and writes back what became of each.
  *
+ * It is started with --add-opens=java.base/java.io=ALL-UNNAMED (see Channel) by a Java of 17 or newer
+ * that has its compiler; the class path is that of the cells. System.exit() ends the cell alone;
+ * Runtime's exit() and halt(), and calls by reflection, end the process.
+ *
  * One file, because the launcher compiles one. From top to bottom: the conversation, the cells, what
  * JShell runs them with, the output, the messages.
  */
@@ -560,7 +564,7 @@ public class Kernel {
 	/** Messages to and from the host: a length of 32 bits, little-endian, and JSON. */
 	static class Channel {
 		private static final int LIMIT = 4 << 20;
-		private static final int TEXT_LIMIT = 1 << 20; // of a text in a message, in letters
+		private static final int TEXT_LIMIT = 1 << 18; // of a text: JSON may make six letters of each
 
 		private final DataInputStream in;
 		private final DataOutputStream out;

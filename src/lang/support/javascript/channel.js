@@ -7,7 +7,7 @@
 const net = require('net');
 
 const LIMIT = 4 << 20;
-const TEXT_LIMIT = 1 << 20; // of a text in a message, in letters
+const TEXT_LIMIT = 1 << 18; // of a text in a message, in letters: JSON may make six of each
 
 class Channel {
 	constructor(fd, receive, end) {
@@ -51,7 +51,7 @@ class Channel {
 		const text = JSON.stringify(message, (_, value) =>
 			typeof value === 'string' && value.length > TEXT_LIMIT
 				? value.slice(0, TEXT_LIMIT) + ' …' : value);
-		const data = Buffer.from(text.isWellFormed?.() ?? true ? text : text.toWellFormed());
+		const data = Buffer.from(text);
 		const head = Buffer.alloc(4);
 		head.writeUInt32LE(data.length);
 		this.socket.write(Buffer.concat([head, data]));

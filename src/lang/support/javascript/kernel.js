@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // A Node that keeps its state: it evaluates the cells that its host sends on descriptor 3 and
-// writes back what became of each.
+// writes back what became of each. Node 18 or newer, with its inspector.
+//
+// It is started with --no-force-async-hooks-checks: Node would end itself where a loop in a callback
+// was interrupted, because it did not see the callback return.
 'use strict';
 
 const { Channel } = require('./channel');

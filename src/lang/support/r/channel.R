@@ -4,12 +4,13 @@
 # what the host sends is one object of texts, numbers, true and false, and so is what it gets.
 
 MESSAGE_LIMIT <- 4194304L
-TEXT_LIMIT <- 1000000L # of a text in a message, in letters
+TEXT_LIMIT <- 262144L # of a text in a message, in letters: JSON may make six of each
 
 host <- NULL # list(input, output, input_is)
 
 # The socket is descriptor 0. file("stdin") makes a copy of it, after which 0 can be closed, and
-# what is opened next becomes 0.
+# what is opened next becomes 0. R can mark no descriptor as close-on-exec, so programs that a cell
+# starts have the copies.
 open_channel <- function() {
 	input <- file("stdin", "rb", raw = TRUE)
 	output <- file("stdin", "wb", raw = TRUE)

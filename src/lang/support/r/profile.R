@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# What R reads at its start because R_PROFILE_USER names it: it puts the hooks in place that make
+# What R reads at its start because R_PROFILE_USER names it (by its whole path): it puts the hooks in place that make
 # artifacts of what the program draws, and then does as R would have done without it.
 #
 # Nothing of it is left in the user's workspace, and nothing is loaded that the program does not

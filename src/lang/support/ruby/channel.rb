@@ -6,7 +6,7 @@ module LlmSandboxKernel
   # Messages to and from the host: a length of 32 bits, little-endian, and JSON.
   class Channel
     LIMIT = 4 << 20
-    TEXT_LIMIT = 1 << 20 # of a text in a message, in bytes
+    TEXT_LIMIT = 1 << 18 # of a text in a message, in bytes: JSON may make six of each
 
     # Two streams of one descriptor, because one that reads and writes would want to seek.
     def initialize(fd)
