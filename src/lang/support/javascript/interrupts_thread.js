@@ -73,9 +73,10 @@ globalThis.llmSandbox = {
 	interrupt,
 	watch() {
 		tellReady(); // not before a signal would be seen
+		// In this order: a signal that neither saw has brought us here again.
 		for (;;) {
-			untilSignal('wait');
 			untilSignal('interrupt');
+			untilSignal('wait');
 		}
 	},
 };
