@@ -39,6 +39,10 @@ _llm_sandbox_word() {
 	local program=$1 command=$2 current=$3 sessions
 
 	case $command in
+	"lib remove" | "lib lock" | "lib verify")
+		COMPREPLY=($(compgen -W "$("$program" lib list 2>/dev/null |
+			awk 'NR > 1 { print $1 }')" -- "$current"))
+		;;
 	"session stop" | ls | cat | cp)
 		sessions=$(_llm_sandbox_sessions "$program")
 		COMPREPLY=($(compgen -W "$sessions" -- "$current"))

@@ -5,8 +5,10 @@
  * rights all of it happens: no call can do more than a program inside could.
  *
  * What comes out is hostile. Only regular files and folders do; of their modes only the owner's
- * permission bits and execution; links, devices, sockets and FIFOs are left out and counted.
- * Nothing is ever written through a link, in the sandbox or on this machine.
+ * permission bits, and reading and execution by others; links, devices, sockets, FIFOs and what
+ * the sandbox's user cannot read are left out of a tree and counted. Nothing is ever written
+ * through a link, in the sandbox or on this machine: SBX_E_DENIED or SBX_E_INVALID inside. A path
+ * may not have "..": SBX_E_DENIED.
  *
  * Each call is an operation of its session: it blocks, and waits for the operation before it.
  */
@@ -37,7 +39,7 @@ struct sbx_file_info {
 /* What a copy came to. */
 struct sbx_copy_report {
 	uint64_t files, folders, bytes; /* copied */
-	uint64_t left_out;		/* links and special files that do not go out or in */
+	uint64_t left_out;		/* what does not go out or in, as said above */
 	char first_left_out[256];	/* the path of one of them, or "" */
 };
 
@@ -118,7 +120,8 @@ SBX_API int sbx_session_make_folder(struct sbx_session *session, const char *pat
 
 /*
  * Write a file or folder to fd as a tar archive (pax), names below the last component of `path`.
- * The same things are left out as by sbx_session_get().
+ * The same things are left out as by sbx_session_get(). Holes become zeros: without most_bytes no
+ * more of them than the sandbox has disk.
  */
 SBX_API int sbx_session_archive(struct sbx_session *session, const char *path, int fd,
 				const struct sbx_copy *how, struct sbx_copy_report *ret_report,
@@ -126,7 +129,8 @@ SBX_API int sbx_session_archive(struct sbx_session *session, const char *path, i
 
 /*
  * Unpack an archive read from fd (tar, also compressed; zip) into the folder `path`. Names that
- * lead out of it, links and special files are left out and counted.
+ * lead out of it, links and special files are left out and counted. SBX_E_INVALID: it is damaged,
+ * encrypted or no archive; what was unpacked so far is then left.
  */
 SBX_API int sbx_session_unpack(struct sbx_session *session, int fd, const char *path,
 			       const struct sbx_copy *how, struct sbx_copy_report *ret_report,

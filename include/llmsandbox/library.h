@@ -27,7 +27,11 @@ extern "C" {
 /* Something that was installed. */
 struct sbx_package {
 	char *name, *version;
-	char *hash; /* "sha256:…" as the package manager or we computed it; "" when there is none */
+	/*
+	 * As the package manager tells it ("sha256:…" of a wheel, "sha512-…" of npm, "h1:…" of go),
+	 * or "sha256:…" of the archive; "" when there is none.
+	 */
+	char *hash;
 };
 
 struct sbx_library_set {

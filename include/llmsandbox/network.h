@@ -27,7 +27,7 @@ enum sbx_network_mode {
 	SBX_NETWORK_NONE,     /* nothing; no proxy either */
 	SBX_NETWORK_ALLOW,    /* what the rules name */
 	SBX_NETWORK_PACKAGES, /* that, and the hosts that the package managers are set up to use */
-	SBX_NETWORK_OPEN      /* that, and every public address */
+	SBX_NETWORK_OPEN      /* what the rules name, and every public address */
 };
 
 struct sbx_network;
@@ -43,7 +43,7 @@ SBX_API const char *sbx_network_mode_name(enum sbx_network_mode mode);
 /*
  * Allow a host: "example.org", "example.org:8443", "*.example.org" (all below it, not itself),
  * "192.0.2.7:80", "[2001:db8::1]:443", "10.0.0.0/8". Without a port: 80 and 443; ":*" is every
- * port. may_be_private lets a name lead to a private address (never to a link-local one, where
+ * port. "localhost" may lead to this machine's loopback. may_be_private lets a name lead to a private address (never to a link-local one, where
  * clouds keep their metadata). SBX_E_INVALID says what is wrong with a rule.
  */
 SBX_API int sbx_network_allow(struct sbx_network *network, const char *rule, bool may_be_private,

@@ -74,7 +74,8 @@ SBX_API void sbx_registry_release(struct sbx_registry *registry, struct sbx_sess
 
 /*
  * The same, alone: waits until nobody else holds it alone, in the order of asking, until cancel
- * (may be NULL) is killed. SBX_E_UNAVAILABLE: it was; or too many wait for this session.
+ * (may be NULL) is killed. SBX_E_UNAVAILABLE: it was; or too many wait for this session. When the
+ * session ends while it is held, cancel is killed, for what goes on outside the sandbox.
  */
 SBX_API int sbx_registry_acquire_alone(struct sbx_registry *registry, const char *owner,
 				       const char *id, struct sbx_cancel *cancel,

@@ -61,7 +61,7 @@ static void start(struct transfer *t, enum transfer_kind kind, const char *path)
 {
 	t->kind = kind;
 	t->path = strdup(path);
-	t->credit = kind == TRANSFER_GET ? WIRE_WINDOW : 0;
+	t->credit = kind == TRANSFER_GET ? WIRE_FILE_WINDOW : 0;
 }
 
 /* ---- what the host may ask for ---- */
@@ -228,7 +228,7 @@ static int take_credit(struct transfer *t, const struct wire_frame *frame, struc
 	struct wire_credit m;
 
 	if (!wire_credit_parse(frame->payload, frame->len, &m) || m.flow != WIRE_FLOW_DATA ||
-	    m.bytes > WIRE_WINDOW - t->credit)
+	    m.bytes > WIRE_FILE_WINDOW - t->credit)
 		return sbx_fail(err, SBX_E_PROTOCOL, "malformed CREDIT");
 	t->credit += m.bytes;
 	return 0;
@@ -239,7 +239,7 @@ static int take_data(struct transfer *t, struct sbx_conn *conn, const struct wir
 {
 	int r;
 
-	if (frame->len > t->left || frame->len > WIRE_WINDOW - t->credit)
+	if (frame->len > t->left || frame->len > WIRE_FILE_WINDOW - t->credit)
 		return out_of_turn(frame, err);
 	r = put_data(&t->put, frame->payload, frame->len);
 	if (r < 0) {
@@ -336,6 +336,8 @@ bool transfer_wants_turn(const struct transfer *t, const struct sbx_conn *conn)
 
 void transfer_pump(struct transfer *t, struct sbx_conn *conn)
 {
+	struct sbx_error ignored;
+
 	if (!transfer_wants_turn(t, conn))
 		return;
 	act_as_user(t->fence);
@@ -348,6 +350,9 @@ void transfer_pump(struct transfer *t, struct sbx_conn *conn)
 			fail(t, conn, -r);
 		else if (r > 0)
 			answer(t, conn);
+		/* The host reads while we read on; what goes wrong shows at the loop's own flush. */
+		if (sbx_conn_queued(conn) >= WIRE_PAYLOAD_MAX)
+			sbx_conn_flush(conn, &ignored);
 	}
 	act_as_agent(t->fence);
 }

@@ -98,25 +98,37 @@ static int end_file(struct get *g)
 	return 0;
 }
 
+/* Read a piece: the bytes, 0 at the end of the file, or -errno. */
+static ssize_t copy_data(struct get *g, struct sbx_conn *conn, uint32_t channel, size_t len)
+{
+	struct sbx_error ignored;
+	char *at = sbx_conn_begin(conn, len, &ignored);
+	ssize_t n;
+
+	if (at == NULL)
+		return -ENOBUFS;
+	n = pread(g->fd, at, len, (off_t)g->at);
+	if (n > 0)
+		sbx_conn_commit(conn, WIRE_DATA, channel, (size_t)n);
+	return n < 0 ? -errno : n;
+}
+
 /* A file that became shorter ends early; one that grew is cut at its first size. */
 static int send_data(struct get *g, struct sbx_conn *conn, uint32_t channel, size_t *credit)
 {
 	uint64_t left = g->data_end - g->at;
-	size_t most = *credit < WIRE_PAYLOAD_MAX ? *credit : WIRE_PAYLOAD_MAX;
-	struct sbx_error ignored;
-	char *at;
-	ssize_t n;
+	size_t len = *credit < WIRE_PAYLOAD_MAX ? *credit : WIRE_PAYLOAD_MAX;
+	ssize_t n = 0;
 
-	most = left < most ? (size_t)left : most;
-	at = sbx_conn_begin(conn, most, &ignored);
-	if (at == NULL)
-		return -ENOBUFS;
-	n = pread(g->fd, at, most, (off_t)g->at);
+	len = left < len ? (size_t)left : len;
+	if (len >= SBX_BULK_LEAST)
+		n = sbx_conn_splice_file(conn, channel, g->fd, g->at, len);
+	if (n <= 0)
+		n = copy_data(g, conn, channel, len);
 	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
+		return n == -EINTR ? 0 : (int)n;
 	if (n == 0)
 		return end_file(g);
-	sbx_conn_commit(conn, WIRE_DATA, channel, (size_t)n);
 	*credit -= (size_t)n;
 	g->at += (uint64_t)n;
 	return 0;

@@ -178,8 +178,9 @@ static bool parse_absolute(struct parser *p)
 	if (p->target.len > 8 && strncasecmp(p->target.at, "https://", 8) == 0)
 		return fail(p, 400, "https goes through CONNECT");
 	if (p->target.len <= skip || strncasecmp(p->target.at, scheme, skip) != 0)
-		return fail(p, 400,
-			    "this is the sandbox's proxy: it takes CONNECT host:port and http:// URLs");
+		return fail(
+			p, 400,
+			"this is the sandbox's proxy: it takes CONNECT host:port and http:// URLs");
 	authority.at = p->target.at + skip;
 	authority.len = 0;
 	while (authority.at + authority.len < end && authority.at[authority.len] != '/' &&

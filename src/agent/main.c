@@ -105,7 +105,7 @@ static int turn(struct agent *a, struct sbx_error *err)
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
 	};
-	size_t count = 2 + programs_poll(&a->programs, fds + 2);
+	size_t count = 2 + programs_poll(&a->programs, &a->conn, fds + 2);
 	struct pollfd *proxy_fds = fds + count;
 	int r = 0;
 

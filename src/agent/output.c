@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define PIPE_SIZE    (1 << 20)
 #define READS_A_TURN 16 /* then the other streams and the host have theirs */
 #define TAIL_MAX     (64u << 20)
+#define QUEUE_MOST   (1u << 20) /* on the stream: beyond that nothing is read for it */
 
 void output_init(struct output *o, int fd, enum wire_type type, bool forward, uint64_t head,
 		 uint64_t tail)
@@ -40,9 +42,10 @@ static bool is_in_head(const struct output *o)
 	return o->forward || o->head_left > 0;
 }
 
-bool output_wants_read(const struct output *o)
+bool output_wants_read(const struct output *o, const struct sbx_conn *conn)
 {
-	return o->fd >= 0 && (!is_in_head(o) || o->credit > 0);
+	return o->fd >= 0 &&
+	       (!is_in_head(o) || (o->credit > 0 && sbx_conn_queued(conn) < QUEUE_MOST));
 }
 
 bool output_is_finished(const struct output *o)
@@ -124,15 +127,35 @@ static void end(struct output *o)
 	o->fd = -1;
 }
 
+static void begin_closing(struct output *o)
+{
+	int bytes = 0;
+
+	if (ioctl(o->fd, FIONREAD, &bytes) == 0)
+		o->rest = (uint64_t)bytes;
+	o->closing = true;
+}
+
+/* Whether the last of what was in the pipe at the program's end has now been read. */
+static bool was_last(struct output *o, uint64_t n)
+{
+	if (!o->closing)
+		return false;
+	o->rest -= n < o->rest ? n : o->rest;
+	return o->rest == 0;
+}
+
 static void read_pipe(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over)
 {
-	for (int i = 0; i < READS_A_TURN && output_wants_read(o); i++) {
+	for (int i = 0; i < READS_A_TURN && output_wants_read(o, conn); i++) {
 		ssize_t n = is_in_head(o) ? read_to_host(o, conn, channel) : read_to_ring(o);
 
 		if (n > 0) {
 			o->total += (uint64_t)n;
 			if (n >= 32768 && !o->grown)
 				grow_pipe(o);
+			if (was_last(o, (uint64_t)n))
+				end(o);
 			continue;
 		}
 		if (n < 0 && errno == EINTR)
@@ -161,6 +184,8 @@ static void send_ring(struct output *o, struct sbx_conn *conn, uint32_t channel)
 
 void output_pump(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over)
 {
+	if (o->fd >= 0 && over && !o->closing)
+		begin_closing(o);
 	if (o->fd >= 0)
 		read_pipe(o, conn, channel, over);
 	if (o->fd < 0)

@@ -20,6 +20,8 @@ struct output {
 	uint32_t type; /* WIRE_STDOUT or WIRE_STDERR */
 	bool forward;
 	bool grown; /* the pipe was made larger */
+	bool closing;  /* the program is over, and … */
+	uint64_t rest; /* … what was in the pipe then and was not read yet */
 	uint64_t head_left;
 	size_t credit;
 	char *ring;
@@ -31,11 +33,14 @@ void output_init(struct output *o, int fd, enum wire_type type, bool forward, ui
 		 uint64_t tail);
 void output_done(struct output *o);
 
-/* Whether reading the pipe would get us on. */
-bool output_wants_read(const struct output *o);
+/*
+ * Whether reading the pipe would get us on. What is to be sent waits while much is queued: all
+ * streams together have more credit than the queue has room.
+ */
+bool output_wants_read(const struct output *o, const struct sbx_conn *conn);
 
-/* Read what there is, within reason, and send what may be sent. When the program is over, an
- * empty pipe is an ended one. */
+/* Read what there is, within reason, and send what may be sent. When the program is over, what
+ * is in the pipe then is the last of it: others may have it open and write for ever. */
 void output_pump(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over);
 
 /* All was read and sent. */

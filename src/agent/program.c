@@ -22,9 +22,11 @@ static int launch(struct program *p, const struct agent_spawn *s,
 	if (s->exec->flags & WIRE_EXEC_BACKGROUND)
 		return supervisor_start(&p->supervisor, s, supervisors, &p->tree, err);
 	r = agent_spawn(s, &pid, err);
-	if (r == 0)
-		agent_tree_init(&p->tree, supervisors, pid);
-	return r;
+	if (r < 0)
+		return r;
+	agent_tree_init(&p->tree, supervisors, pid);
+	supervisors->front = true;
+	return 0;
 }
 
 static int launch_in_pipes(struct program *p, const struct wire_exec *exec,
@@ -64,7 +66,7 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 		return;
 	}
 	p->channel = channel;
-	p->deadline_ns = exec->wall_ms ? p->start_ns + exec->wall_ms * SBX_NS_PER_MS : 0;
+	p->deadline_ns = sbx_deadline_ns(exec->wall_ms);
 	input_init(&p->input, pipes.ours[0]);
 	for (int i = 0; i < 2; i++)
 		output_init(&p->outputs[i], pipes.ours[1 + i], types[i],
@@ -208,7 +210,8 @@ static void send_exit(struct program *p, struct sbx_conn *conn)
 
 /* ---- the loop's part ---- */
 
-void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS])
+void program_poll(const struct program *p, const struct sbx_conn *conn,
+		  struct pollfd fds[PROGRAM_POLLFDS])
 {
 	for (int i = 0; i < PROGRAM_POLLFDS; i++)
 		fds[i] = (struct pollfd){.fd = -1};
@@ -219,7 +222,7 @@ void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS])
 	if (input_wants_write(&p->input))
 		fds[0] = (struct pollfd){.fd = p->input.fd, .events = POLLOUT};
 	for (int i = 0; i < 2; i++) {
-		if (output_wants_read(&p->outputs[i]))
+		if (output_wants_read(&p->outputs[i], conn))
 			fds[1 + i] = (struct pollfd){.fd = p->outputs[i].fd, .events = POLLIN};
 	}
 }

@@ -41,7 +41,8 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 int program_take(struct program *p, const struct wire_frame *frame, struct sbx_error *err);
 
 /* What to wait for. */
-void program_poll(const struct program *p, struct pollfd fds[PROGRAM_POLLFDS]);
+void program_poll(const struct program *p, const struct sbx_conn *conn,
+		  struct pollfd fds[PROGRAM_POLLFDS]);
 
 /* Move bytes, heed the deadline, notice the end. */
 void program_pump(struct program *p, struct sbx_conn *conn);

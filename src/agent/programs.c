@@ -45,14 +45,15 @@ struct program *programs_find(struct programs *p, uint32_t channel)
 	return NULL;
 }
 
-size_t programs_poll(const struct programs *p, struct pollfd fds[PROGRAMS_POLLFDS])
+size_t programs_poll(const struct programs *p, const struct sbx_conn *conn,
+		     struct pollfd fds[PROGRAMS_POLLFDS])
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < PROGRAMS_MAX; i++) {
 		if (p->list[i].channel == 0)
 			continue;
-		program_poll(&p->list[i], fds + count);
+		program_poll(&p->list[i], conn, fds + count);
 		count += PROGRAM_POLLFDS;
 	}
 	return count;

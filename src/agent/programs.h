@@ -25,7 +25,8 @@ void programs_start(struct programs *p, struct sbx_conn *conn, uint32_t channel,
 struct program *programs_find(struct programs *p, uint32_t channel);
 
 /* What to wait for: how many of fds; and until when (0: for ever). */
-size_t programs_poll(const struct programs *p, struct pollfd fds[PROGRAMS_POLLFDS]);
+size_t programs_poll(const struct programs *p, const struct sbx_conn *conn,
+		     struct pollfd fds[PROGRAMS_POLLFDS]);
 uint64_t programs_deadline_ns(const struct programs *p);
 
 /* SIGCHLD came; and all that moves bytes or time. */

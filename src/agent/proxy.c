@@ -3,6 +3,7 @@
 
 #include "agent/send.h"
 #include "base/clock.h"
+#include "base/splice.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 void proxy_init(struct proxy *p)
 {
-	*p = (struct proxy){.listeners = {-1, -1}};
+	*p = (struct proxy){.listeners = {-1, -1}, .pipe = {-1, -1}};
 }
 
 static void close_listeners(struct proxy *p)
@@ -37,6 +38,10 @@ void proxy_done(struct proxy *p)
 	for (size_t i = 0; i < p->count; i++)
 		client_free(p->clients[i]);
 	p->count = 0;
+	for (int i = 0; i < 2; i++) {
+		if (p->pipe[i] >= 0)
+			close(p->pipe[i]);
+	}
 }
 
 /* ---- listening ---- */
@@ -118,9 +123,11 @@ void proxy_listen(struct proxy *p, struct sbx_conn *conn, uint32_t channel, uint
 	int r = p->port != 0 ? 0 : listen_both(p, port);
 
 	if (r < 0) {
-		send_error(conn, channel, SBX_E_SYSTEM, -r, "cannot listen on the sandbox's loopback");
+		send_error(conn, channel, SBX_E_SYSTEM, -r,
+			   "cannot listen on the sandbox's loopback");
 		return;
 	}
+	sbx_conn_widen(conn);
 	wire_port_format(&payload, &(struct wire_port){.port = p->port});
 	send_bytes(conn, WIRE_LISTENING, channel, payload.data, payload.len);
 	sbx_buf_done(&payload);
@@ -202,15 +209,38 @@ int proxy_take(struct proxy *p, struct sbx_conn *conn, const struct wire_frame *
 
 /* ---- the loop ---- */
 
+/* While somebody is connected, payloads are offered to us before they are read. */
+static size_t take_bulk(void *owner, uint32_t channel, int stream_fd, size_t len)
+{
+	struct proxy *p = owner;
+	struct client *c = find_client(p, channel);
+
+	if (c == NULL || (p->pipe[0] < 0 && sbx_splice_pipe(p->pipe, WIRE_CONNECTION_WINDOW) < 0))
+		return 0;
+	return client_take_bulk(c, p->conn, &(struct client_bulk){stream_fd, p->pipe, len});
+}
+
+static void offer_bulk(struct proxy *p, struct sbx_conn *conn)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < p->count && !is_wanted; i++)
+		is_wanted = p->clients[i]->phase == CLIENT_OPEN;
+	p->conn = conn;
+	conn->bulk_in.owner = p;
+	conn->bulk_in.take = is_wanted ? take_bulk : NULL;
+}
+
 static bool may_accept(const struct proxy *p)
 {
 	return p->count < PROXY_CLIENTS_MAX && p->rest_until_ns == 0;
 }
 
-size_t proxy_poll(struct proxy *p, const struct sbx_conn *conn, struct pollfd fds[PROXY_POLLFDS])
+size_t proxy_poll(struct proxy *p, struct sbx_conn *conn, struct pollfd fds[PROXY_POLLFDS])
 {
 	size_t count = 2;
 
+	offer_bulk(p, conn);
 	for (int i = 0; i < 2; i++)
 		fds[i] = (struct pollfd){
 			.fd = may_accept(p) ? p->listeners[i] : -1,

@@ -25,6 +25,8 @@ struct proxy {
 	uint64_t rest_until_ns; /* no descriptor or memory was left for a client: wait a little */
 	struct client *clients[PROXY_CLIENTS_MAX];
 	size_t count; /* the first so many */
+	struct sbx_conn *conn; /* of the taker of bulk */
+	int pipe[2];	       /* for it; -1 until it is used. Empty between calls */
 };
 
 void proxy_init(struct proxy *p);
@@ -37,6 +39,6 @@ void proxy_listen(struct proxy *p, struct sbx_conn *conn, uint32_t channel, uint
 int proxy_take(struct proxy *p, struct sbx_conn *conn, const struct wire_frame *frame,
 	       struct sbx_error *err);
 
-size_t proxy_poll(struct proxy *p, const struct sbx_conn *conn, struct pollfd fds[PROXY_POLLFDS]);
+size_t proxy_poll(struct proxy *p, struct sbx_conn *conn, struct pollfd fds[PROXY_POLLFDS]);
 uint64_t proxy_deadline_ns(const struct proxy *p); /* 0: none */
 void proxy_pump(struct proxy *p, struct sbx_conn *conn, const struct pollfd *fds);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/proxy_client.h"
 
+#include "agent/proxy_ask.h"
 #include "agent/send.h"
 #include "base/clock.h"
+#include "base/splice.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 
 #define ASKING_MS    30000 /* to say what it wants */
 #define LEAVING_MS   3000  /* to take the answer and go */
-#define GRANT_SIZE   (WIRE_WINDOW / 4)
+#define GRANT_SIZE   (WIRE_CONNECTION_WINDOW / 4)
 #define QUEUE_MOST   (1u << 20) /* on the stream: beyond that no client is read */
 #define READS_A_TURN 4
 #define TEXT_MOST    4096
@@ -31,8 +32,8 @@ struct client *client_new(int fd, uint32_t channel)
 	c->in = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX);
 	c->head = (struct sbx_buf)SBX_BUF_INIT(HTTP_HEAD_MAX + 512);
 	/* A window, and the answer that goes before it. */
-	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_WINDOW + TEXT_MOST + 1024);
-	c->credit = WIRE_WINDOW;
+	c->out = (struct sbx_buf)SBX_BUF_INIT(WIRE_CONNECTION_WINDOW + TEXT_MOST + 1024);
+	c->credit = WIRE_CONNECTION_WINDOW;
 	c->deadline_ns = sbx_deadline_ns(ASKING_MS);
 	c->poll_at = SIZE_MAX;
 	return c;
@@ -53,7 +54,7 @@ static bool has_channel(const struct client *c)
 }
 
 /* Without a further word to the client. */
-static void drop(struct client *c, struct sbx_conn *conn)
+void client_drop(struct client *c, struct sbx_conn *conn)
 {
 	if (has_channel(c))
 		send_bytes(conn, WIRE_CLOSE, c->channel, NULL, 0);
@@ -67,7 +68,7 @@ static bool has_output(const struct client *c)
 	return c->out_at < c->out.len;
 }
 
-static void put_out(struct client *c, const void *data, size_t len)
+void client_put(struct client *c, const void *data, size_t len)
 {
 	sbx_buf_append(&c->out, data, len);
 }
@@ -76,7 +77,8 @@ static void put_out(struct client *c, const void *data, size_t len)
 static bool write_out(struct client *c)
 {
 	while (has_output(c)) {
-		ssize_t n = send(c->fd, c->out.data + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
+		ssize_t n =
+			send(c->fd, c->out.data + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
 
 		if (n >= 0)
 			c->out_at += (size_t)n;
@@ -118,10 +120,10 @@ static void end_if_both_ended(struct client *c, struct sbx_conn *conn)
 	c->deadline_ns = sbx_deadline_ns(LEAVING_MS);
 }
 
-static void flush(struct client *c, struct sbx_conn *conn)
+void client_flush(struct client *c, struct sbx_conn *conn)
 {
 	if (!write_out(c)) {
-		drop(c, conn);
+		client_drop(c, conn);
 		return;
 	}
 	grant(c, conn);
@@ -132,240 +134,11 @@ static void flush(struct client *c, struct sbx_conn *conn)
 	}
 }
 
-static void leave(struct client *c, struct sbx_conn *conn)
+void client_leave(struct client *c, struct sbx_conn *conn)
 {
 	c->phase = CLIENT_LEAVING;
 	c->deadline_ns = sbx_deadline_ns(LEAVING_MS);
-	flush(c, conn);
-}
-
-/* ---- answers ---- */
-
-/* One line of text, without what would end the line of a status early. */
-static void append_line(struct sbx_buf *out, const char *text)
-{
-	for (size_t i = 0; text[i] != '\0' && text[i] != '\n' && i < 200; i++) {
-		char c = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
-
-		sbx_buf_append(out, &c, 1);
-	}
-}
-
-/* Many clients show the status line alone: it says why, too. */
-static void answer_http(struct client *c, int status, const char *text)
-{
-	sbx_buf_printf(&c->out, "HTTP/1.1 %d ", status);
-	append_line(&c->out, text);
-	sbx_buf_printf(&c->out,
-		       "\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n"
-		       "Connection: close\r\n\r\n",
-		       strlen(text));
-	sbx_buf_puts(&c->out, text);
-}
-
-static void answer_socks(struct client *c, enum socks_reply reply)
-{
-	uint8_t answer[SOCKS_ANSWER_SIZE];
-
-	socks_answer_format(reply, answer);
-	put_out(c, answer, sizeof(answer));
-}
-
-static void answer_opened(struct client *c, struct sbx_conn *conn)
-{
-	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
-
-	if (c->how == WIRE_HOW_CONNECT)
-		put_out(c, established, sizeof(established) - 1);
-	else if (c->how == WIRE_HOW_SOCKS5)
-		answer_socks(c, SOCKS_DONE);
-	else
-		send_bytes(conn, WIRE_DATA, c->channel, c->head.data, c->head.len);
-	if (c->how == WIRE_HOW_HTTP)
-		c->credit -= c->head.len;
-	sbx_buf_done(&c->head);
-}
-
-static void answer_refused(struct client *c, const struct wire_refused *m)
-{
-	static const struct {
-		int status;
-		enum socks_reply reply;
-	} rows[WIRE_REFUSED_COUNT] = {
-		[WIRE_REFUSED_DENIED] = {403, SOCKS_DENIED},
-		[WIRE_REFUSED_NAME] = {502, SOCKS_UNREACHABLE},
-		[WIRE_REFUSED_PEER] = {502, SOCKS_REFUSED},
-		[WIRE_REFUSED_TIMEOUT] = {504, SOCKS_TIMEOUT},
-		[WIRE_REFUSED_LIMIT] = {503, SOCKS_FAILED},
-	};
-
-	if (c->how == WIRE_HOW_SOCKS5)
-		answer_socks(c, rows[m->kind].reply);
-	else
-		answer_http(c, rows[m->kind].status, m->text);
-}
-
-/* ---- what it asks for ---- */
-
-static void ask_host(struct client *c, struct sbx_conn *conn, const char *host, uint16_t port,
-		     const char *fault)
-{
-	struct sbx_buf payload = SBX_BUF_INIT(1024);
-	struct wire_connect m = {
-		.how = (uint8_t)c->how,
-		.port = port,
-		.host = (char *)(host[0] ? host : "?"),
-		.fault = (char *)fault,
-	};
-
-	wire_connect_format(&payload, &m);
-	send_bytes(conn, WIRE_CONNECT, c->channel, payload.data, payload.len);
-	sbx_buf_done(&payload);
-	if (fault[0] == '\0') {
-		c->phase = CLIENT_WAITING;
-		c->deadline_ns = 0; /* the host has one */
-	}
-}
-
-static void read_http(struct client *c, struct sbx_conn *conn)
-{
-	char text[256];
-	struct http_fault fault;
-	struct http_head head;
-	int r = http_head_parse(c->in.data, c->in.len, &head, &c->head, &fault);
-
-	if (r == 0)
-		return;
-	c->how = head.is_connect ? WIRE_HOW_CONNECT : WIRE_HOW_HTTP;
-	if (r < 0) {
-		ask_host(c, conn, head.host, head.port, fault.text);
-		snprintf(text, sizeof(text), "the sandbox's proxy refused this request: %s\n",
-			 fault.text);
-		answer_http(c, fault.status, text);
-		leave(c, conn);
-		return;
-	}
-	sbx_buf_consume(&c->in, head.size);
-	c->has_body = !head.is_connect;
-	c->body = http_body_of(&head);
-	ask_host(c, conn, head.host, head.port, "");
-}
-
-static void read_greeting(struct client *c, struct sbx_conn *conn)
-{
-	enum socks_method method;
-	long n = socks_greeting_parse((uint8_t *)c->in.data, c->in.len, &method);
-
-	if (n < 0)
-		drop(c, conn);
-	if (n <= 0)
-		return;
-	sbx_buf_consume(&c->in, (size_t)n);
-	put_out(c, (uint8_t[]){5, (uint8_t)method}, 2);
-	c->speech = method == SOCKS_PASSWORD ? SPEECH_PASSWORD : SPEECH_REQUEST;
-	if (method == SOCKS_NO_METHOD) {
-		ask_host(c, conn, "?", 0, "SOCKS5 without a method that this proxy has");
-		leave(c, conn);
-	}
-}
-
-static void read_password(struct client *c, struct sbx_conn *conn)
-{
-	long n = socks_password_parse((uint8_t *)c->in.data, c->in.len);
-
-	if (n < 0)
-		drop(c, conn);
-	if (n <= 0)
-		return;
-	sbx_buf_consume(&c->in, (size_t)n);
-	put_out(c, (uint8_t[]){1, 0}, 2);
-	c->speech = SPEECH_REQUEST;
-}
-
-static void refuse_socks(struct client *c, struct sbx_conn *conn,
-			 const struct socks_request *request)
-{
-	ask_host(c, conn, request->host, request->port,
-		 request->fault == SOCKS_NO_COMMAND ? "SOCKS5 with another command than CONNECT"
-						    : "SOCKS5 with an unknown kind of address");
-	answer_socks(c, request->fault);
-	leave(c, conn);
-}
-
-static void read_request(struct client *c, struct sbx_conn *conn)
-{
-	struct socks_request request;
-	long n = socks_request_parse((uint8_t *)c->in.data, c->in.len, &request);
-
-	if (n < 0)
-		drop(c, conn);
-	if (n <= 0)
-		return;
-	sbx_buf_consume(&c->in, (size_t)n);
-	if (request.fault != SOCKS_DONE)
-		refuse_socks(c, conn, &request);
-	else
-		ask_host(c, conn, request.host, request.port, "");
-}
-
-/* The first byte tells: 5 is SOCKS5, a letter begins a method of HTTP. */
-static void find_speech(struct client *c, struct sbx_conn *conn)
-{
-	char first = c->in.data[0];
-
-	if (first == 5) {
-		c->speech = SPEECH_GREETING;
-		c->how = WIRE_HOW_SOCKS5;
-	} else if ((first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z')) {
-		c->speech = SPEECH_HTTP;
-	} else {
-		ask_host(c, conn, "?", 0,
-			 first == 4    ? "SOCKS4, where SOCKS5 is spoken"
-			 : first == 22 ? "TLS to the proxy itself"
-				       : "neither HTTP nor SOCKS5");
-		drop(c, conn);
-	}
-}
-
-/* Each step may leave the next one's bytes. */
-static void understand(struct client *c, struct sbx_conn *conn)
-{
-	size_t left = SIZE_MAX;
-
-	while (c->phase == CLIENT_ASKING && c->in.len > 0 && c->in.len != left) {
-		left = c->in.len;
-		if (c->speech == SPEECH_UNKNOWN)
-			find_speech(c, conn);
-		if (c->phase != CLIENT_ASKING)
-			break;
-		if (c->speech == SPEECH_HTTP)
-			read_http(c, conn);
-		else if (c->speech == SPEECH_GREETING)
-			read_greeting(c, conn);
-		else if (c->speech == SPEECH_PASSWORD)
-			read_password(c, conn);
-		else if (c->speech == SPEECH_REQUEST)
-			read_request(c, conn);
-	}
-	if (c->phase != CLIENT_GONE)
-		flush(c, conn);
-}
-
-static void read_asking(struct client *c, struct sbx_conn *conn)
-{
-	size_t room = HTTP_HEAD_MAX - c->in.len;
-	char *at = room > 0 ? sbx_buf_reserve(&c->in, room) : NULL;
-	ssize_t n = at ? recv(c->fd, at, room, 0) : 0;
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		drop(c, conn);
-		return;
-	}
-	c->in.len += (size_t)n;
-	c->in.data[c->in.len] = '\0';
-	understand(c, conn);
+	client_flush(c, conn);
 }
 
 /* ---- from the client to the host ---- */
@@ -377,7 +150,7 @@ static void finish_in(struct client *c, struct sbx_conn *conn)
 	if (c->has_body && c->body.done)
 		return;
 	if (c->has_body) {
-		drop(c, conn); /* it stopped in the middle of its request */
+		client_drop(c, conn); /* it stopped in the middle of its request */
 		return;
 	}
 	send_bytes(conn, WIRE_FINISH, c->channel, NULL, 0);
@@ -391,8 +164,25 @@ static long filter(struct client *c, struct sbx_conn *conn, const char *data, si
 	long n = c->has_body ? http_body_take(&c->body, data, len) : (long)len;
 
 	if (n < 0)
-		drop(c, conn);
+		client_drop(c, conn);
 	return n;
+}
+
+/* As read_piece(), without a copy; *ret_done is false where reading must tell. */
+static bool splice_piece(struct client *c, struct sbx_conn *conn, size_t most, bool *ret_done)
+{
+	ssize_t n = sbx_conn_splice(conn, c->channel, c->fd, most);
+
+	c->is_bulky = n >= (ssize_t)SBX_BULK_LEAST;
+	*ret_done = n != -EAGAIN;
+	if (n == 0)
+		finish_in(c, conn);
+	else if (n < 0 && n != -EAGAIN)
+		client_drop(c, conn);
+	if (n <= 0)
+		return false;
+	c->credit -= (size_t)n;
+	return true;
 }
 
 /* Read once into the stream's queue: false when there is nothing more to be had now. */
@@ -400,14 +190,22 @@ static bool read_piece(struct client *c, struct sbx_conn *conn)
 {
 	size_t most = c->credit < WIRE_PAYLOAD_MAX ? c->credit : WIRE_PAYLOAD_MAX;
 	struct sbx_error ignored;
-	char *at = sbx_conn_begin(conn, most, &ignored);
-	ssize_t n = at ? recv(c->fd, at, most, 0) : -1;
+	bool done = false, more;
 	long passed;
+	ssize_t n;
+	char *at;
 
+	if (c->is_bulky && !c->has_body && most >= SBX_BULK_LEAST) {
+		more = splice_piece(c, conn, most, &done);
+		if (done)
+			return more;
+	}
+	at = sbx_conn_begin(conn, most, &ignored);
+	n = at ? recv(c->fd, at, most, 0) : -1;
 	if (n == 0)
 		finish_in(c, conn);
 	else if (n < 0 && at != NULL && errno != EAGAIN && errno != EINTR)
-		drop(c, conn);
+		client_drop(c, conn);
 	if (n <= 0)
 		return false;
 	passed = filter(c, conn, at, (size_t)n);
@@ -415,14 +213,22 @@ static bool read_piece(struct client *c, struct sbx_conn *conn)
 		return false;
 	sbx_conn_commit(conn, WIRE_DATA, c->channel, (size_t)passed);
 	c->credit -= (size_t)passed;
+	if (most >= 2 * SBX_BULK_LEAST)
+		c->is_bulky = n >= (ssize_t)(2 * SBX_BULK_LEAST);
 	return (size_t)n == most;
+}
+
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static bool has_credit(const struct client *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
 }
 
 static bool wants_read(const struct client *c, const struct sbx_conn *conn)
 {
 	if (c->phase == CLIENT_ASKING || c->phase == CLIENT_LEAVING)
 		return true;
-	return c->phase == CLIENT_OPEN && !c->in_ended && c->credit > 0 &&
+	return c->phase == CLIENT_OPEN && !c->in_ended && has_credit(c) &&
 	       !(c->has_body && c->body.done) && sbx_conn_queued(conn) < QUEUE_MOST;
 }
 
@@ -458,11 +264,11 @@ short client_events(const struct client *c, const struct sbx_conn *conn)
 void client_pump(struct client *c, struct sbx_conn *conn, short revents)
 {
 	if (has_output(c) && revents & (POLLOUT | POLLERR | POLLHUP))
-		flush(c, conn);
+		client_flush(c, conn);
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
 	if (c->phase == CLIENT_ASKING)
-		read_asking(c, conn);
+		client_read_request(c, conn);
 	else if (c->phase == CLIENT_LEAVING)
 		read_leaving(c);
 	for (int i = 0; i < READS_A_TURN && c->phase == CLIENT_OPEN && wants_read(c, conn); i++) {
@@ -473,7 +279,7 @@ void client_pump(struct client *c, struct sbx_conn *conn, short revents)
 
 void client_expire(struct client *c, struct sbx_conn *conn)
 {
-	drop(c, conn);
+	client_drop(c, conn);
 }
 
 /* ---- from the host ---- */
@@ -490,10 +296,10 @@ static int take_opened(struct client *c, struct sbx_conn *conn, const struct wir
 	if (c->phase != CLIENT_WAITING)
 		return break_off(frame, err);
 	c->phase = CLIENT_OPEN;
-	answer_opened(c, conn);
+	client_answer_opened(c, conn);
 	pass_early_bytes(c, conn);
 	if (c->phase == CLIENT_OPEN)
-		flush(c, conn);
+		client_flush(c, conn);
 	return 0;
 }
 
@@ -506,9 +312,9 @@ static int take_refused(struct client *c, struct sbx_conn *conn, const struct wi
 		return break_off(frame, err);
 	if (strlen(m.text) > TEXT_MOST)
 		m.text[TEXT_MOST] = '\0';
-	answer_refused(c, &m);
+	client_answer_refused(c, &m);
 	wire_refused_done(&m);
-	leave(c, conn);
+	client_leave(c, conn);
 	return 0;
 }
 
@@ -517,26 +323,63 @@ static int take_data(struct client *c, struct sbx_conn *conn, const struct wire_
 {
 	size_t at = 0;
 
-	if (c->phase != CLIENT_OPEN || c->out_ended || frame->len > WIRE_WINDOW - c->owed)
+	if (c->phase != CLIENT_OPEN || c->out_ended ||
+	    frame->len > WIRE_CONNECTION_WINDOW - c->owed)
 		return break_off(frame, err);
 	c->owed += frame->len;
 	while (!has_output(c) && at < frame->len) {
 		ssize_t n = send(c->fd, frame->payload + at, frame->len - at, MSG_NOSIGNAL);
 
 		if (n < 0)
-			break; /* flush() meets it again */
+			break; /* client_flush() meets it again */
 		at += (size_t)n;
 	}
 	if (c->out_at > 0) {
 		sbx_buf_consume(&c->out, c->out_at);
 		c->out_at = 0;
 	}
-	put_out(c, frame->payload + at, frame->len - at);
+	client_put(c, frame->payload + at, frame->len - at);
 	if (c->out.failed)
-		drop(c, conn);
+		client_drop(c, conn);
 	else
-		flush(c, conn);
+		client_flush(c, conn);
 	return 0;
+}
+
+/* What the client does not take at once is copied and waits, so that the pipe is empty again. */
+static void keep_rest(struct client *c, int pipe, size_t len)
+{
+	char *at = sbx_buf_reserve(&c->out, len);
+	ssize_t n = at ? read(pipe, at, len) : -1;
+
+	if (n == (ssize_t)len) {
+		c->out.len += len;
+		return;
+	}
+	c->out.failed = true;
+	sbx_splice_discard(pipe, n > 0 ? len - (size_t)n : len);
+}
+
+size_t client_take_bulk(struct client *c, struct sbx_conn *conn, const struct client_bulk *bulk)
+{
+	ssize_t n, passed = 0, m = 1;
+
+	if (c->phase != CLIENT_OPEN || c->out_ended || has_output(c) ||
+	    bulk->len < SBX_BULK_LEAST || bulk->len > WIRE_CONNECTION_WINDOW - c->owed)
+		return 0;
+	n = sbx_splice_in(bulk->stream_fd, bulk->pipe[1], bulk->len);
+	if (n <= 0)
+		return 0;
+	c->owed += (size_t)n;
+	for (; passed < n && m > 0; passed += m > 0 ? m : 0)
+		m = sbx_splice_out(bulk->pipe[0], c->fd, (size_t)(n - passed));
+	if (passed < n)
+		keep_rest(c, bulk->pipe[0], (size_t)(n - passed));
+	if (c->out.failed)
+		client_drop(c, conn);
+	else
+		client_flush(c, conn);
+	return (size_t)n;
 }
 
 static int take_credit(struct client *c, const struct wire_frame *frame, struct sbx_error *err)
@@ -544,7 +387,7 @@ static int take_credit(struct client *c, const struct wire_frame *frame, struct 
 	struct wire_credit m;
 
 	if (c->phase != CLIENT_OPEN || !wire_credit_parse(frame->payload, frame->len, &m) ||
-	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_WINDOW - c->credit)
+	    m.flow != WIRE_FLOW_DATA || m.bytes > WIRE_CONNECTION_WINDOW - c->credit)
 		return break_off(frame, err);
 	c->credit += m.bytes;
 	return 0;
@@ -556,7 +399,7 @@ static int take_finish(struct client *c, struct sbx_conn *conn, const struct wir
 	if (c->phase != CLIENT_OPEN || c->out_ended)
 		return break_off(frame, err);
 	c->out_ended = true;
-	flush(c, conn);
+	client_flush(c, conn);
 	return 0;
 }
 

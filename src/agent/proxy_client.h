@@ -37,6 +37,7 @@ struct client {
 	size_t out_at;
 	size_t owed;   /* credit that the host has spent and not got back */
 	size_t credit; /* bytes that we may send */
+	bool is_bulky; /* it sends much at a time */
 	bool has_body; /* one request alone goes through: body finds its end */
 	struct http_body body;
 	bool in_ended, in_finished; /* the client's end was seen; the host was told */
@@ -55,6 +56,16 @@ short client_events(const struct client *c, const struct sbx_conn *conn);
 /* poll() found something, or the deadline is over. */
 void client_pump(struct client *c, struct sbx_conn *conn, short revents);
 void client_expire(struct client *c, struct sbx_conn *conn);
+
+/* A payload for it that is still in the stream, and an empty pipe to bring it through. */
+struct client_bulk {
+	int stream_fd;
+	const int *pipe;
+	size_t len;
+};
+
+/* How much of it was taken; 0: it must come as a frame. */
+size_t client_take_bulk(struct client *c, struct sbx_conn *conn, const struct client_bulk *bulk);
 
 /* A frame on its channel; -code when the host broke the protocol. */
 int client_take(struct client *c, struct sbx_conn *conn, const struct wire_frame *frame,

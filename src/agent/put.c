@@ -46,6 +46,11 @@ static int open_new(struct put *p, int base_fd, const char *path, mode_t mode)
 {
 	int r = sbx_new_file_begin(&p->file, base_fd, path, mode);
 
+	/* Mostly the folder is there. */
+	if (r == -ENOENT)
+		r = make_parents(base_fd, path);
+	if (r == 0 && p->file.fd < 0)
+		r = sbx_new_file_begin(&p->file, base_fd, path, mode);
 	if (r == 0)
 		r = look(p);
 	if (r == 0 && fchmod(p->file.fd, mode) < 0)
@@ -76,7 +81,6 @@ int put_begin(struct put *p, const struct wire_put *m, const struct agent_fence 
 {
 	const char *rest;
 	auto_close int base_fd = path_base(fence, m->path, &rest);
-	int r;
 
 	*p = (struct put){
 		.file = {.fd = -1, .folder_fd = -1},
@@ -90,9 +94,6 @@ int put_begin(struct put *p, const struct wire_put *m, const struct agent_fence 
 		return -ENOMEM;
 	if (rest[0] == '\0')
 		return -EISDIR;
-	r = make_parents(base_fd, rest);
-	if (r < 0)
-		return r;
 	if (m->how == WIRE_PUT_APPEND)
 		return open_append(p, base_fd, rest, m->mode);
 	return open_new(p, base_fd, rest, m->mode);

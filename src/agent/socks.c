@@ -4,7 +4,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { VERSION = 5, CONNECT = 1, ADDRESS_V4 = 1, ADDRESS_NAME = 3, ADDRESS_V6 = 4 };
+enum {
+	VERSION = 5,
+	CONNECT = 1,
+	ADDRESS_V4 = 1,
+	ADDRESS_NAME = 3,
+	ADDRESS_V6 = 4
+};
 
 long socks_greeting_parse(const uint8_t *data, size_t len, enum socks_method *ret)
 {

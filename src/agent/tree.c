@@ -225,16 +225,29 @@ static void end_foreground(struct agent_tree *t)
 	freeze(SIGCONT);
 }
 
-/* What comes to us when the supervisor is gone was below it. */
+static bool is_alive(pid_t child)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0;
+}
+
+/*
+ * What comes to us when the supervisor is gone was below it. When somebody inside has killed it,
+ * that came before, and is told from the foreground's orphans only when there can be none.
+ */
 static void end_background(struct agent_tree *t)
 {
 	struct pids kept;
+	bool came_before;
 
 	freeze(SIGSTOP);
 	kept = read_children();
+	came_before = !is_alive(t->supervisor);
 	if (contains(&kept, t->supervisor))
 		end_child(t, t->supervisor);
-	end_children(t, &kept);
+	end_children(t, came_before && !t->supervisors->front ? NULL : &kept);
 	freeze(SIGCONT);
 	free(kept.list);
 	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++) {
@@ -255,10 +268,13 @@ static bool has_supervisors(const struct agent_tree *t)
 
 void agent_tree_end(struct agent_tree *t)
 {
-	if (t->supervisor != 0)
+	if (t->supervisor != 0) {
 		end_background(t);
-	else if (has_supervisors(t))
+		return;
+	}
+	if (has_supervisors(t))
 		end_foreground(t);
 	else
 		agent_tree_end_all(t);
+	t->supervisors->front = false;
 }

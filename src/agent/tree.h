@@ -9,7 +9,8 @@
  *
  * A program in the background has a supervisor (supervisor.h) that inherits its orphans in the
  * agent's stead, so that the end of one program can leave the others alone: what is below a
- * supervisor belongs to its program, all else to the one in the foreground.
+ * supervisor belongs to its program, all else to the one in the foreground. Where programs can
+ * kill a supervisor, what was below it goes with the foreground, or at once when none runs there.
  */
 #pragma once
 
@@ -23,6 +24,7 @@
 /* The supervisors that are alive; 0: a free place. */
 struct agent_supervisors {
 	pid_t pids[WIRE_BACKGROUND_MAX];
+	bool front; /* a program runs in the foreground */
 };
 
 /* What processes cost. */

@@ -17,9 +17,15 @@ static inline uint64_t sbx_now_ns(void)
 	return (uint64_t)t.tv_sec * SBX_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* In so many milliseconds, or in 292 years when that is earlier: then sums do not overflow. */
 static inline uint64_t sbx_deadline_ns(uint64_t timeout_ms)
 {
-	return timeout_ms == 0 ? 0 : sbx_now_ns() + timeout_ms * SBX_NS_PER_MS;
+	uint64_t now = sbx_now_ns();
+
+	if (timeout_ms == 0)
+		return 0;
+	return timeout_ms < (INT64_MAX - now) / SBX_NS_PER_MS ? now + timeout_ms * SBX_NS_PER_MS
+							      : INT64_MAX;
 }
 
 /* The timeout for poll(): whole milliseconds until the deadline, rounded up; -1 for none. */

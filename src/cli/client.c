@@ -35,8 +35,8 @@ int client_connect(struct client *ret, struct sbx_error *err)
 	if (sock == -ENOENT || sock == -ECONNREFUSED)
 		return fail_none(err);
 	if (sock < 0)
-		return cli_fail(err, SBX_E_UNAVAILABLE, "cannot reach the holder of the sessions: %s",
-				strerror(-sock));
+		return cli_fail(err, SBX_E_UNAVAILABLE,
+				"cannot reach the holder of the sessions: %s", strerror(-sock));
 	*ret = (struct client){.sock = sock};
 	return 0;
 }
@@ -86,7 +86,8 @@ static int send_request(struct client *client, json_t *request, const int *fds, 
 	if (all[0] < 0)
 		return cli_fail(err, SBX_E_SYSTEM, "cannot write the request: %s",
 				strerror(-all[0]));
-	memcpy(all + 1, fds, fd_count * sizeof(int));
+	for (size_t i = 0; i < fd_count; i++)
+		all[i + 1] = fds[i];
 	r = post_send(client->sock, &out, -1);
 	close(all[0]);
 	if (r == -EPIPE || r == -ECONNRESET)
@@ -210,8 +211,9 @@ static int converse(struct client *client, struct carrier *carrier, const struct
 			continue;
 		}
 		if (r < 0)
-			return cli_fail(err, SBX_E_PROTOCOL, "cannot understand the holder of the "
-							     "sessions: %s", strerror(-r));
+			return cli_fail(err, SBX_E_PROTOCOL,
+					"cannot understand the holder of the sessions: %s",
+					strerror(-r));
 		r = act_on(&post, io, ret, err);
 		post_done(&post);
 	}

@@ -3,11 +3,13 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/listing.h"
+#include "cli/signals.h"
 #include "cli/spool.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,15 +101,25 @@ static json_t *put_request(const struct away *to, const char *from, const char *
 	return q;
 }
 
+/* A signal ends us, and leaves no file behind. */
+static void drop_spool(void *userdata)
+{
+	spool_done(userdata);
+	_exit(STATUS_SIGNAL + SIGINT);
+}
+
 static int put_stdin(const struct settings *s, const struct away *to)
 {
-	struct spool spool;
+	struct spool spool = {0};
+	struct reach reach = {drop_spool, drop_spool, &spool};
 	struct sbx_error err;
 	int status;
 
+	signals_connect(&reach);
 	if (spool_take(STDIN_FILENO, &spool, &err) < 0)
 		return execute_fail(s, &err);
 	status = copy(s, put_request(to, spool.path, NULL));
+	signals_disconnect();
 	spool_done(&spool);
 	return status;
 }
@@ -182,6 +194,8 @@ static int local_target(const struct away *from, const char *to, char ret[PATH_M
 	const char *slash = strrchr(to, '/');
 	int n;
 
+	if (to[0] == '\0')
+		return cli_fail(err, SBX_E_INVALID, "the target has no name");
 	if (into || (slash != NULL && slash[1] == '\0')) {
 		snprintf(folder, sizeof(folder), "%s", to);
 		away_base(from, base, sizeof(base));
@@ -197,6 +211,17 @@ static int local_target(const struct away *from, const char *to, char ret[PATH_M
 	return n < PATH_MAX ? 0 : cli_fail(err, SBX_E_INVALID, "'%.128s' is too long", to);
 }
 
+/* "NAME:folder/." is what is in the folder, and goes into the folder `to` itself. */
+static int get_target(const struct away *from, const char *to, char ret[PATH_MAX],
+		      struct sbx_error *err)
+{
+	bool contents = names_contents(from->path) && strcmp(from->path, ".") != 0;
+
+	if (contents && realpath(to, ret) != NULL)
+		return 0;
+	return local_target(from, to, ret, err);
+}
+
 static int get(const struct settings *s, const char *word, const struct away *from, const char *to)
 {
 	char target[PATH_MAX];
@@ -205,10 +230,7 @@ static int get(const struct settings *s, const char *word, const struct away *fr
 
 	if (strcmp(to, "-") == 0)
 		return get_to_stdout(s, word);
-	/* "NAME:folder/." is what is in the folder, into the folder `to` itself. */
-	if (names_contents(from->path) && strcmp(from->path, ".") != 0 && realpath(to, target) != NULL)
-		;
-	else if (local_target(from, to, target, &err) < 0)
+	if (get_target(from, to, target, &err) < 0)
 		return execute_fail(s, &err);
 	request = client_request("get", from->name);
 	json_object_set_new(request, "from", paper_text(from->path));

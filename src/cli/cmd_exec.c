@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/background.h"
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/per_run.h"
@@ -13,7 +14,13 @@ static int exec_with(const struct invocation *inv, const struct settings *s)
 	if (r == 0 && inv->rest[0] == NULL && !s->dry_run)
 		r = cli_fail(&err, SBX_E_INVALID,
 			     "no command to run; write: llm-sandbox exec -- COMMAND");
-	status = r < 0 ? execute_fail(s, &err) : execute(s, &job);
+	if (r == 0 && s->background && s->session == NULL)
+		r = cli_fail(&err, SBX_E_INVALID,
+			     "--background needs --session: a fresh sandbox ends with its command");
+	if (r < 0)
+		status = execute_fail(s, &err);
+	else
+		status = s->background ? background_start(s, &job) : execute(s, &job);
 	per_run_done(&job);
 	return status;
 }
@@ -37,6 +44,9 @@ const struct command cmd_exec = {
 	.arguments = "[OPTIONS] -- COMMAND [ARGUMENTS]",
 	.summary = "run a command in a fresh sandbox, or in a session",
 	.text = "Runs COMMAND, which is looked up in the sandbox's PATH, without a shell. It\n"
-		"reads our stdin. The exit status is as with 'run'.\n",
+		"reads our stdin. The exit status is as with 'run'.\n"
+		"\n"
+		"With --session and --background it goes on beside later runs, until it ends,\n"
+		"--timeout is over, or the session ends; its stdin is empty.\n",
 	.run = run,
 };

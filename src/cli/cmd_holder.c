@@ -27,7 +27,8 @@ static int run(const struct invocation *inv)
 
 	if (command_flags(inv, &settings, &err) < 0)
 		return cli_usage(&err, inv->command->name);
-	return holder_run(settings.holder_idle_ms ? settings.holder_idle_ms : SETTINGS_HOLDER_IDLE_MS,
+	return holder_run(settings.holder_idle_ms ? settings.holder_idle_ms
+						  : SETTINGS_HOLDER_IDLE_MS,
 			  find_ready_fd());
 }
 

@@ -71,7 +71,8 @@ static int list_with(const struct settings *s, const char *word)
 	}
 	print_files(s, json_object_get(object, "files"), &output, array);
 	if (s->json) {
-		text = json_dumps(array, JSON_INDENT(2) | JSON_ENSURE_ASCII); /* names stay harmless */
+		/* In ASCII, names are harmless also on a terminal. */
+		text = json_dumps(array, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 		output_text(&output, text ? text : "");
 		output_text(&output, "\n");
 	}

@@ -82,6 +82,9 @@ const struct command cmd_mcp = {
 	.text = "Serves the Model Context Protocol on stdin and stdout, or with --http over HTTP,\n"
 		"until stdin ends or SIGTERM comes. It is the program llm-sandbox-mcp.\n"
 		"\n"
+		"The network's options are the most that a model may ask for; without them it\n"
+		"gets none.\n"
+		"\n"
 		"'llm-sandbox mcp install --client CLIENT' makes a client start it;\n"
 		"'llm-sandbox mcp install --help' lists clients and options.\n",
 	.run = run,

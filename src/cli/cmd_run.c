@@ -2,30 +2,15 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/per_run.h"
-#include "cli/signals.h"
 #include "cli/trouble.h"
-
-#include <stdio.h>
-
-/* Without it the language is slower and nothing else, so a failure is no matter here. */
-static void prepare(const struct sbx_language_info *language)
-{
-	struct sbx_error ignored;
-	char line[128];
-
-	snprintf(line, sizeof(line), "preparing %s, once on this machine, up to a minute ...\n",
-		 language->title);
-	signals_say_later(line);
-	sbx_language_prepare(language->id, &ignored);
-	signals_be_quiet();
-}
 
 static int run_source(const struct settings *s, const struct source *source, struct job *job)
 {
 	/* A session has the caches that were there when it started. */
 	if (!s->dry_run && s->session == NULL)
-		prepare(source->language);
+		source_prepare(source->language);
 	job->source = source;
+	job->libraries = s->libraries;
 	job->language = source->language->id;
 	job->use_stdin = !source->from_stdin;
 	return execute(s, job);

@@ -4,9 +4,11 @@
 #include "cli/closest.h"
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/listing.h"
 #include "cli/names.h"
 #include "cli/signals.h"
 #include "cli/trouble.h"
+#include "cli/utf8.h"
 
 #include <llmsandbox/language.h>
 
@@ -18,21 +20,25 @@
 
 static json_t *start_request(const struct settings *s, const char *name, const char *language)
 {
+	uint64_t idle_ms = s->idle_ms ? s->idle_ms : SETTINGS_IDLE_MS;
 	json_t *q = client_request("start", name);
 
 	json_object_set(q, "options", s->wishes);
-	json_object_set_new(q, "idle_ms", json_integer((json_int_t)(s->idle_ms ? s->idle_ms : SETTINGS_IDLE_MS)));
+	json_object_set_new(q, "idle_ms", json_integer((json_int_t)idle_ms));
 	if (language != NULL)
 		json_object_set_new(q, "language", json_string(language));
 	return q;
 }
 
-static int find_language(const char *name, const char **ret, struct sbx_error *err)
+/* *ret is NULL for any. A session shows the caches that are there when it starts. */
+static int take_language(const char *name, const char **ret, struct sbx_error *err)
 {
 	const struct sbx_language_info *language = name ? sbx_language_find(name) : NULL;
 	char list[160];
 
 	*ret = language ? language->id : NULL;
+	if (language != NULL)
+		source_prepare(language);
 	if (name == NULL || language != NULL)
 		return 0;
 	source_list_languages(list, sizeof(list));
@@ -46,7 +52,7 @@ static int start_session(const struct settings *s, const char *name, struct answ
 	struct client client;
 	uint64_t holder_idle = s->holder_idle_ms ? s->holder_idle_ms : SETTINGS_HOLDER_IDLE_MS;
 	const char *language;
-	int r = find_language(s->language, &language, err);
+	int r = take_language(s->language, &language, err);
 
 	if (r == 0)
 		r = client_connect_or_start(holder_idle, &client, err);
@@ -150,6 +156,31 @@ static void print_line(const json_t *session)
 	       json_is_true(json_object_get(session, "busy")) ? "busy" : idle, ends);
 }
 
+static void print_process(const json_t *process)
+{
+	auto_free char *command = paper_bytes(json_object_get(process, "command"));
+	auto_free char *tame = listing_tame(command ? command : "");
+	const json_t *status = json_object_get(process, "exit_code");
+	char state[32] = "running";
+
+	if (status != NULL)
+		snprintf(state, sizeof(state), "ended: %d", (int)json_integer_value(status));
+	else if (!json_is_true(json_object_get(process, "running")))
+		snprintf(state, sizeof(state), "ended");
+	printf("  %-3lld %-14s %s\n",
+	       json_integer_value(json_object_get(process, "process")), state,
+	       tame ? tame : "?");
+}
+
+static void print_processes(const json_t *list)
+{
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach (list, i, process)
+		print_process(process);
+}
+
 static void print_table(const json_t *list)
 {
 	const json_t *session;
@@ -157,8 +188,28 @@ static void print_table(const json_t *list)
 
 	if (json_array_size(list) > 0)
 		printf("%-20s %-10s %8s %8s %8s\n", "NAME", "LANGUAGE", "AGE", "IDLE", "ENDS IN");
-	json_array_foreach (list, i, session)
+	json_array_foreach (list, i, session) {
 		print_line(session);
+		print_processes(json_object_get(session, "processes"));
+	}
+}
+
+/* Commands are bytes on paper; programs that read our JSON want text. */
+static void make_readable(const json_t *sessions)
+{
+	const json_t *session;
+	json_t *process;
+	size_t i, j;
+
+	json_array_foreach (sessions, i, session) {
+		json_array_foreach (json_object_get(session, "processes"), j, process) {
+			auto_free char *bytes = paper_bytes(json_object_get(process, "command"));
+			bool changed;
+			auto_free char *text = bytes ? utf8_replace(bytes, &changed) : NULL;
+
+			json_object_set_new(process, "command", json_string(text ? text : ""));
+		}
+	}
 }
 
 /* No holder is no session, and not our failure. */
@@ -187,7 +238,8 @@ static int list(const struct invocation *inv)
 	if (ask_list(&sessions, &err) < 0)
 		return execute_fail(&settings, &err);
 	if (settings.json) {
-		json_dumpf(sessions, stdout, JSON_INDENT(2));
+		make_readable(sessions);
+		json_dumpf(sessions, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 		putchar('\n');
 	} else {
 		print_table(sessions);
@@ -203,7 +255,8 @@ const struct command cmd_session_list = {
 	.summary = "list your sessions",
 	.mixes = true,
 	.text = "One line per session: its name, its language, its age, for how long it was\n"
-		"not used, and when it ends if that goes on.\n",
+		"not used, and when it ends if that goes on. Below it are its programs in the\n"
+		"background with their numbers.\n",
 	.run = list,
 };
 

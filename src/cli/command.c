@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-	&cmd_run,	   &cmd_exec, &cmd_session_start, &cmd_session_list,
-	&cmd_session_stop, &cmd_cp,   &cmd_ls,		  &cmd_cat,
-	&cmd_languages,	   &cmd_doctor, &cmd_mcp,	  &cmd_version,
-	&cmd_help,	   &cmd_holder,
+	&cmd_run,	    &cmd_exec,
+	&cmd_session_start, &cmd_session_list, &cmd_session_stop,
+	&cmd_session_logs,  &cmd_session_kill,
+	&cmd_cp,	    &cmd_ls,	       &cmd_cat,
+	&cmd_lib_add,	    &cmd_lib_list,     &cmd_lib_remove,
+	&cmd_lib_lock,	    &cmd_lib_verify,
+	&cmd_languages,	    &cmd_doctor,       &cmd_mcp,
+	&cmd_version,	    &cmd_help,	       &cmd_holder,
 };
 
 const struct command *command_at(size_t n)

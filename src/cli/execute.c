@@ -91,7 +91,7 @@ static int result_status(const struct outcome *outcome)
 	return result->exit_code;
 }
 
-static int show(struct output *o, const struct settings *s, const struct outcome *outcome)
+int execute_show(struct output *o, const struct settings *s, const struct outcome *outcome)
 {
 	if (!s->stream && !s->json)
 		output_result(o, outcome->result);
@@ -104,6 +104,8 @@ static int show(struct output *o, const struct settings *s, const struct outcome
 		return execute_output_status(o);
 	if (outcome->result->message[0] != '\0' && !s->json)
 		cli_say("%s", outcome->result->message);
+	if (outcome->note[0] != '\0' && !s->json)
+		cli_say("%s", outcome->note);
 	return result_status(outcome);
 }
 
@@ -122,7 +124,7 @@ int execute(const struct settings *s, const struct job *job)
 	output_init(&output, s);
 	if (target->run(s, job, &output, &outcome, &err) < 0)
 		return outcome.killed_by ? STATUS_SIGNAL + outcome.killed_by : execute_fail(s, &err);
-	status = show(&output, s, &outcome);
+	status = execute_show(&output, s, &outcome);
 	target->done(&outcome);
 	return status;
 }

@@ -14,6 +14,7 @@
 
 static const char *const group_titles[GROUP_COUNT] = {
 	[GROUP_CODE] = "Code",
+	[GROUP_LIBRARIES] = "Libraries",
 	[GROUP_SESSION] = "Session",
 	[GROUP_LIMITS] = "Limits",
 	[GROUP_SANDBOX] = "Sandbox",

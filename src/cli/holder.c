@@ -2,6 +2,7 @@
 #include "cli/holder.h"
 
 #include "cli/files.h"
+#include "cli/holder_programs.h"
 #include "cli/holder_request.h"
 #include "cli/runtime.h"
 #include "cli/trouble.h"
@@ -146,9 +147,9 @@ static void act_on_post(struct guest *g, struct post *post)
 {
 	if (post->type == POST_REQUEST && !g->served)
 		begin(g, post);
-	else if (post->type == POST_INTERRUPT && g->served)
+	else if (post->type == POST_INTERRUPT)
 		sbx_cancel_interrupt(g->q.cancel);
-	else if (post->type == POST_KILL && g->served)
+	else if (post->type == POST_KILL) /* perhaps before the request, which then ends at once */
 		sbx_cancel_kill(g->q.cancel);
 	else
 		send_away(g);
@@ -304,7 +305,8 @@ static int take_lock(struct holder *h, struct sbx_error *err)
 	if (h->lock_fd >= 0)
 		return 0;
 	if (h->lock_fd == -EWOULDBLOCK)
-		return cli_fail(err, SBX_E_UNAVAILABLE, "there is a holder of your sessions already");
+		return cli_fail(err, SBX_E_UNAVAILABLE,
+				"there is a holder of your sessions already");
 	return cli_fail(err, SBX_E_SYSTEM, "cannot lock the runtime folder: %s",
 			strerror(-h->lock_fd));
 }
@@ -327,6 +329,8 @@ static int open_holder(struct holder *h, struct sbx_error *err)
 	if (h->signal_fd < 0 || h->done_fd < 0)
 		return cli_fail(err, SBX_E_SYSTEM, "cannot wait for events: %s", strerror(errno));
 	r = sbx_registry_new(&limits, &h->hall.registry, err);
+	if (r == 0)
+		r = programs_new(h->hall.registry, &h->hall.programs, err);
 	return r < 0 ? r : runtime_listen(h->folder_fd, &h->listen_fd, err);
 }
 
@@ -343,6 +347,7 @@ static void close_holder(struct holder *h)
 		poll(&done, 1, -1);
 		eventfd_read(h->done_fd, &ignored);
 	}
+	programs_free(h->hall.programs);
 	sbx_registry_free(h->hall.registry);
 }
 

@@ -108,6 +108,34 @@ void request_suggest(struct request *q, const char *name, struct sbx_error *err)
 	free(list);
 }
 
+static bool find_id(const struct sbx_session_info *list, size_t count, const char *name,
+		    char ret[REQUEST_ID_SIZE])
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(list[i].label, name) == 0 || strcmp(list[i].id, name) == 0) {
+			memcpy(ret, list[i].id, REQUEST_ID_SIZE);
+			return true;
+		}
+	}
+	return false;
+}
+
+int request_session_id(struct request *q, char ret[REQUEST_ID_SIZE], struct sbx_error *err)
+{
+	auto_free struct sbx_session_info *list = NULL;
+	auto_free char *name = NULL;
+	size_t count = 0;
+	int r = request_text(q, "session", &name, err);
+
+	if (r == 0)
+		r = sbx_registry_list(q->hall->registry, REQUEST_OWNER, &list, &count, err);
+	if (r < 0 || find_id(list, count, name, ret))
+		return r;
+	cli_fail(err, SBX_E_NOT_FOUND, "there is no session '%.64s'", name);
+	request_suggest(q, name, err);
+	return -(int)err->code;
+}
+
 int request_acquire(struct request *q, struct sbx_session **ret, struct sbx_error *err)
 {
 	auto_free char *name = NULL;

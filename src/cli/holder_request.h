@@ -28,16 +28,17 @@ struct request {
 	atomic_bool gone; /* the client hung up, or was sent away */
 	/* of the thread: */
 	json_t *body;
-	json_t *answer; /* an object, to be added to */
-	int data_fd;	/* to go with the answer, or -1 */
-	int failed;	/* -errno of sending */
+	json_t *answer;		     /* an object, to be added to */
+	int data_fd;		     /* to go with the answer, or -1 */
+	int failed;		     /* -errno of sending */
 	struct sbx_session *session; /* that it holds, or NULL */
-	uint64_t told_ns; /* when progress was told last */
+	uint64_t told_ns;	     /* when progress was told last */
 };
 
 /* What all requests share. */
 struct hall {
 	struct sbx_registry *registry;
+	struct programs *programs;
 	pthread_mutex_t naming;	  /* a name is chosen and given under it */
 	atomic_bool asked_to_end; /* the last session is to take the holder with it */
 };
@@ -54,7 +55,8 @@ struct request_row {
 };
 extern const struct request_row session_requests[], run_requests[], file_requests[];
 
-#define REQUEST_OWNER "command line" /* of our sessions in the registry */
+#define REQUEST_OWNER	"command line" /* of our sessions in the registry */
+#define REQUEST_ID_SIZE sizeof(((struct sbx_session_info *)NULL)->id)
 
 /*
  * Send to the client; the first failure kills what the request runs. A client that does not read
@@ -80,6 +82,9 @@ int request_fd(const struct request *q, size_t n);
  */
 int request_acquire(struct request *q, struct sbx_session **ret, struct sbx_error *err);
 void request_release(struct request *q, struct sbx_session *session);
+
+/* The id of the session that the request names. */
+int request_session_id(struct request *q, char ret[REQUEST_ID_SIZE], struct sbx_error *err);
 
 /* Add to an error about a session the name that was perhaps meant. */
 void request_suggest(struct request *q, const char *name, struct sbx_error *err);

@@ -2,13 +2,17 @@
 /* Requests that run something in a session. */
 #include "cli/holder_request.h"
 
+#include "cli/holder_programs.h"
+#include "cli/note.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#define CODE_MAX (((size_t)64 << 20) + 1) /* one more than the library takes, so that it says so */
+#define WAIT_PAUSE_NS 50000000L
+#define CODE_MAX      (((size_t)64 << 20) + 1) /* so that the library says what is too large */
 
 /* What the request says, taken apart; the strings are ours. */
 struct work {
@@ -16,7 +20,7 @@ struct work {
 	char *code, *file_name;
 	size_t code_len;
 	const char *language;
-	char **args, **env;
+	char **args, **env, **libraries;
 	struct sbx_io io;
 };
 
@@ -26,6 +30,7 @@ static void work_done(struct work *w)
 	free(w->file_name);
 	paper_free_strings(w->args);
 	paper_free_strings(w->env);
+	paper_free_strings(w->libraries);
 }
 
 static void pass_stdout(const void *data, size_t len, void *userdata)
@@ -48,7 +53,9 @@ static int take_code(struct request *q, struct work *w, struct sbx_error *err)
 	if (w->language == NULL)
 		return cli_fail(err, SBX_E_INVALID, "the request has no 'language'");
 	w->file_name = paper_bytes(json_object_get(q->body, "file_name"));
-	return 0;
+	if (json_array_size(json_object_get(q->body, "libraries")) == 0)
+		return 0;
+	return request_list(q, "libraries", &w->libraries, err);
 }
 
 /* Into a zeroed *w, which the caller frees with work_done() also after a failure. */
@@ -86,6 +93,7 @@ static int do_work(struct sbx_session *session, const struct work *w, struct sbx
 		.code_len = w->code_len,
 		.file_name = w->file_name,
 		.args = (const char *const *)w->args,
+		.libraries = (const char *const *)w->libraries,
 		.io = w->io,
 	};
 
@@ -125,7 +133,10 @@ static int attach_output(struct request *q, const struct sbx_result *result,
 static int tell_result(struct request *q, const struct sbx_result *result, struct sbx_error *err)
 {
 	json_t *a = q->answer;
+	char note[NOTE_SIZE];
 
+	note_network(result, note);
+	json_object_set_new(a, "note", paper_text(note));
 	json_object_set_new(a, "exit_code", json_integer(result->exit_code));
 	json_object_set_new(a, "reason", json_integer(result->reason));
 	json_object_set_new(a, "message", paper_text(result->message));
@@ -189,4 +200,82 @@ static int serve_exec(struct request *q, struct sbx_error *err)
 	return serve(q, false, err);
 }
 
-const struct request_row run_requests[] = {{"run", serve_run}, {"exec", serve_exec}, {0}};
+/* ---- in the background ---- */
+
+static int serve_spawn(struct request *q, struct sbx_error *err)
+{
+	char id[REQUEST_ID_SIZE];
+	struct work w = {0};
+	struct sbx_command command;
+	unsigned int number;
+	int r = request_session_id(q, id, err);
+
+	if (r == 0)
+		r = take_work(q, &w, err);
+	command = (struct sbx_command){
+		.argv = (const char *const *)w.args,
+		.io = {.env = w.io.env, .timeout_ms = w.io.timeout_ms, .cancel = q->cancel},
+	};
+	if (r == 0)
+		r = programs_start(q->hall->programs, id, &command, &number, err);
+	if (r == 0)
+		json_object_set_new(q->answer, "process", json_integer(number));
+	work_done(&w);
+	return r;
+}
+
+static int take_process(struct request *q, char ret_session[REQUEST_ID_SIZE],
+			unsigned int *ret_number, struct sbx_error *err)
+{
+	uint64_t number = request_number(q, "process");
+
+	*ret_number = number <= UINT32_MAX ? (unsigned int)number : 0;
+	return request_session_id(q, ret_session, err);
+}
+
+/* Until it is over, or nobody waits any more. */
+static void await_process(struct request *q, const char *session, unsigned int number)
+{
+	struct timespec pause = {.tv_nsec = WAIT_PAUSE_NS};
+
+	while (!q->gone && !programs_is_over(q->hall->programs, session, number))
+		nanosleep(&pause, NULL);
+}
+
+static int serve_logs(struct request *q, struct sbx_error *err)
+{
+	char session[REQUEST_ID_SIZE];
+	struct program_state state;
+	struct sbx_result view = {0};
+	unsigned int number;
+	int r = take_process(q, session, &number, err);
+
+	if (r == 0 && request_flag(q, "wait"))
+		await_process(q, session, number);
+	if (r == 0)
+		r = programs_look(q->hall->programs, session, number, &state, err);
+	if (r < 0)
+		return r;
+	view.exit_code = state.exit_code;
+	view.reason = state.reason;
+	memcpy(view.message, state.message, sizeof(view.message));
+	view.out = state.out;
+	view.errout = state.errout;
+	json_object_set_new(q->answer, "running", json_boolean(state.running));
+	r = tell_result(q, &view, err);
+	program_state_done(&state);
+	return r;
+}
+
+static int serve_kill(struct request *q, struct sbx_error *err)
+{
+	char session[REQUEST_ID_SIZE];
+	unsigned int number;
+	int r = take_process(q, session, &number, err);
+
+	return r < 0 ? r : programs_kill(q->hall->programs, session, number, err);
+}
+
+const struct request_row run_requests[] = {{"run", serve_run},	 {"exec", serve_exec},
+					   {"spawn", serve_spawn}, {"logs", serve_logs},
+					   {"kill", serve_kill}, {0}};

@@ -2,6 +2,7 @@
 /* Requests about sessions as a whole: start, list, stop. */
 #include "cli/holder_request.h"
 
+#include "cli/holder_programs.h"
 #include "cli/names.h"
 #include "cli/trouble.h"
 #include "cli/wishes.h"
@@ -51,7 +52,8 @@ static int choose_name(struct request *q, char ret[NAME_SIZE], struct sbx_error 
 				name);
 	if (is_taken(list, count, name))
 		return cli_fail(err, SBX_E_INVALID,
-				"there is a session '%s' already; 'llm-sandbox session stop %s' ends it",
+				"there is a session '%s' already; "
+				"'llm-sandbox session stop %s' ends it",
 				name, name);
 	snprintf(ret, NAME_SIZE, "%s", name);
 	return 0;
@@ -142,14 +144,15 @@ static json_t *time_json(uint64_t ms)
 	return ms == SBX_TIMEOUT_NONE ? json_null() : json_integer((json_int_t)ms);
 }
 
-static json_t *info_json(const struct sbx_session_info *info)
+static json_t *info_json(const struct request *q, const struct sbx_session_info *info)
 {
-	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o, s:o, s:I, s:b}", "name", info->label,
+	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o, s:o, s:I, s:b, s:o}", "name", info->label,
 			 "id", info->id, "language", info->language[0] ? info->language : NULL,
 			 "created", (json_int_t)info->created, "idle_ms", (json_int_t)info->idle_ms,
 			 "expires_in_ms", time_json(info->expires_in_ms), "lifetime_left_ms",
 			 time_json(info->lifetime_left_ms), "operations",
-			 (json_int_t)info->operations, "busy", info->busy);
+			 (json_int_t)info->operations, "busy", info->busy, "processes",
+			 programs_list(q->hall->programs, info->id));
 }
 
 static int list_sessions(struct request *q, struct sbx_error *err)
@@ -160,7 +163,7 @@ static int list_sessions(struct request *q, struct sbx_error *err)
 	int r = sbx_registry_list(q->hall->registry, REQUEST_OWNER, &list, &count, err);
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		json_array_append_new(array, info_json(&list[i]));
+		json_array_append_new(array, info_json(q, &list[i]));
 	json_object_set_new(q->answer, "sessions", array);
 	return r;
 }

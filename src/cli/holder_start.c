@@ -40,9 +40,12 @@ static bool child_take_descriptors(int ready_fd)
 
 	/* Out of the way of the numbers that we want. */
 	ready_fd = fcntl(ready_fd, F_DUPFD_CLOEXEC, 10);
-	return null >= 0 && ready_fd >= 0 && dup2(ready_fd, READY_FD) == READY_FD &&
-	       (null == 0 || dup2(null, 0) == 0) && dup2(null, 1) == 1 && dup2(null, 2) == 2 &&
-	       close_range(READY_FD + 1, ~0u, 0) == 0;
+	if (null < 0 || ready_fd < 0 || dup2(ready_fd, READY_FD) != READY_FD ||
+	    (null != 0 && dup2(null, 0) != 0) || dup2(null, 1) != 1 || dup2(null, 2) != 2)
+		return false;
+	/* Before Linux 5.9 only those of ours are closed, by exec. */
+	close_range(READY_FD + 1, ~0u, 0);
+	return true;
 }
 
 static void child_be_holder(int ready_fd, const char *idle)

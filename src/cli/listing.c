@@ -9,8 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-static const char kind_letters[] = {
-	[SBX_FILE_REGULAR] = '-', [SBX_FILE_FOLDER] = 'd', [SBX_FILE_LINK] = 'l', [SBX_FILE_OTHER] = '?'};
+static const char kind_letters[] = {[SBX_FILE_REGULAR] = '-',
+				    [SBX_FILE_FOLDER] = 'd',
+				    [SBX_FILE_LINK] = 'l',
+				    [SBX_FILE_OTHER] = '?'};
 
 static const char *const kind_names[] = {[SBX_FILE_REGULAR] = "file",
 					 [SBX_FILE_FOLDER] = "folder",
@@ -125,30 +127,10 @@ static char *base64(const char *data, size_t len)
 	return ret;
 }
 
-/* Valid UTF-8 of any bytes; the caller frees it. */
-static char *replace_invalid(const char *bytes, bool *ret_changed)
-{
-	size_t len = strlen(bytes);
-	char *ret = malloc(3 * len + 1), *end = ret;
-
-	*ret_changed = false;
-	while (ret != NULL && len > 0) {
-		int n = utf8_length((const unsigned char *)bytes, len);
-
-		*ret_changed |= n <= 0;
-		end = n > 0 ? mempcpy(end, bytes, (size_t)n) : mempcpy(end, "\xef\xbf\xbd", 3);
-		bytes += n > 0 ? n : 1;
-		len -= n > 0 ? (size_t)n : 1;
-	}
-	if (ret != NULL)
-		*end = '\0';
-	return ret;
-}
-
 json_t *listing_json(const struct sbx_file_info *info)
 {
 	bool changed;
-	auto_free char *path = replace_invalid(info->path, &changed);
+	auto_free char *path = utf8_replace(info->path, &changed);
 	auto_free char *exact = changed ? base64(info->path, strlen(info->path)) : NULL;
 	char mode[8];
 	json_t *object;

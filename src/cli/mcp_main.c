@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The program llm-sandbox-mcp: the sandbox's rows, served on stdin and stdout or over HTTP. */
 #include "cli/command.h"
+#include "cli/config.h"
 #include "cli/files.h"
 #include "cli/help.h"
 #include "cli/parse.h"
@@ -151,8 +152,35 @@ static int check(const struct settings *s, struct sbx_error *err)
 	return 0;
 }
 
+/* Of the machine's and the user's configuration the limits hold here too, and nothing else. */
+static int get_limits(struct settings *ret, struct sbx_error *err)
+{
+	int r = settings_init(ret, err);
+
+	if (r == 0)
+		r = config_load(NULL, ret, err);
+	return r < 0 ? r : config_load_environment(ret, err);
+}
+
+static int make_sandbox(const struct settings *s, const struct settings *limits,
+			struct mcp_sandbox **ret, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	struct mcp_sandbox_options options = {
+		.environment = (const char *const *)environ, .limits = limits->spec};
+	int r = settings_make_network(s, &network, err);
+
+	if (r < 0)
+		return r;
+	options.network = network;
+	r = mcp_sandbox_new(&options, ret, err);
+	sbx_network_free(network);
+	return r;
+}
+
 static int run(const struct settings *s)
 {
+	struct settings limits = {0};
 	struct mcp_sandbox *sandbox;
 	struct sbx_error err;
 	int r;
@@ -163,10 +191,14 @@ static int run(const struct settings *s)
 		return printf("llm-sandbox-mcp %s\n", sbx_version()) > 0 && fflush(stdout) == 0
 			       ? 0
 			       : STATUS_TROUBLE;
-	if (check(s, &err) < 0 || mcp_sandbox_new((const char *const *)environ, &sandbox, &err) < 0)
+	if (check(s, &err) < 0 || get_limits(&limits, &err) < 0 ||
+	    make_sandbox(s, &limits, &sandbox, &err) < 0) {
+		settings_done(&limits);
 		return cli_usage(&err, cmd_mcp.name);
+	}
 	r = serve(sandbox, s, &err);
 	mcp_sandbox_free(sandbox);
+	settings_done(&limits);
 	if (r == 0)
 		return 0;
 	cli_say("%s", err.msg);

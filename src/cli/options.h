@@ -18,6 +18,7 @@ enum option_kind {
 
 enum option_group {
 	GROUP_CODE,
+	GROUP_LIBRARIES,
 	GROUP_SESSION,
 	GROUP_LIMITS,
 	GROUP_SANDBOX,
@@ -43,9 +44,14 @@ enum {
 	FOR_LS = 2048,
 	FOR_CAT = 4096,
 	FOR_HOLDER = 8192,
+	FOR_LOGS = 16384,
+	FOR_KILL = 32768,
+	FOR_LIB_ADD = 65536,
+	FOR_LIB_LIST = 131072,
+	FOR_LIB_ID = 262144, /* lib remove, lock and verify */
 	FOR_RUNS = FOR_RUN | FOR_EXEC,
 	FOR_SANDBOXES = FOR_RUNS | FOR_START,
-	FOR_ALL = 16383,
+	FOR_ALL = 524287,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,

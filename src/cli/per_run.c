@@ -13,10 +13,16 @@ static int refuse_fixed(const struct invocation *inv, struct sbx_error *err)
 	for (size_t i = 0; i < inv->given_count; i++) {
 		const struct option_row *o = inv->given[i].option;
 
+		/* The process that holds the session installs, and keeps its own sets. */
+		if (strcmp(option_name(o), "offline") == 0 ||
+		    strcmp(option_name(o), "library-cache") == 0)
+			return cli_fail(err, SBX_E_INVALID, "--%s is for runs without --session",
+					option_name(o));
 		if (!o->per_run && (o->commands & FOR_START) && o->group != GROUP_OUTPUT &&
 		    o->group != GROUP_CODE)
 			return cli_fail(err, SBX_E_INVALID,
-					"--%s cannot change in a session; give it to 'session start'",
+					"--%s cannot change in a session; "
+					"give it to 'session start'",
 					option_name(o));
 	}
 	return 0;

@@ -49,7 +49,8 @@ int runtime_open(bool create, int *ret_fd, struct sbx_error *err)
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022) != 0) {
 		close(fd);
 		return cli_fail(err, SBX_E_DENIED,
-				"the runtime folder '%s' can be written by somebody else; remove it", path);
+				"the runtime folder '%s' can be written by somebody else; remove it",
+				path);
 	}
 	*ret_fd = fd;
 	return 0;

@@ -35,6 +35,11 @@ void settings_done(struct settings *s)
 	for (size_t i = 0; i < s->mount_count; i++)
 		free_mount(&s->mounts[i]);
 	free(s->mounts);
+	for (size_t i = 0; i < s->rule_count; i++) {
+		free(s->rules[i].rule);
+		free(s->rules[i].where);
+	}
+	free(s->rules);
 	free(s->language);
 	free(s->code);
 	free(s->config);
@@ -46,6 +51,7 @@ void settings_done(struct settings *s)
 	free(s->token_file);
 	free(s->tls_cert);
 	free(s->tls_key);
+	free_list(s->libraries);
 	free_list(s->origins);
 	free_list(s->hosts);
 	sbx_spec_free(s->spec);
@@ -182,6 +188,78 @@ int settings_set_user(struct settings *s, const char *value, const char *where,
 	return sbx_spec_set_user(s->spec, uid, gid, err) < 0 ? cli_prefix(err, where) : 0;
 }
 
+/* ---- network ---- */
+
+int settings_set_network(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err)
+{
+	if (!sbx_network_mode_parse(value, &s->network))
+		return cli_fail(err, SBX_E_INVALID,
+				"%s: '%.64s' is none of: none, allow, packages, open", where, value);
+	s->network_given = true;
+	return 0;
+}
+
+static int add_rule(struct settings *s, const char *value, bool may_be_private, const char *where,
+		    struct sbx_error *err)
+{
+	struct rule_wish wish = {strdup(value), may_be_private, strdup(where)}, *grown = NULL;
+
+	if (wish.rule != NULL && wish.where != NULL)
+		grown = realloc(s->rules, (s->rule_count + 1) * sizeof(*grown));
+	if (grown == NULL) {
+		free(wish.rule);
+		free(wish.where);
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	}
+	s->rules = grown;
+	s->rules[s->rule_count++] = wish;
+	return 0;
+}
+
+int settings_add_allow(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err)
+{
+	return add_rule(s, value, false, where, err);
+}
+
+int settings_add_allow_private(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err)
+{
+	return add_rule(s, value, true, where, err);
+}
+
+static const struct sbx_limit_info bytes_range = {.unit = SBX_UNIT_BYTES, .most = 1ull << 50};
+static const struct sbx_limit_info count_range = {.unit = SBX_UNIT_COUNT, .least = 1, .most = 4096};
+
+int settings_set_network_bytes(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err)
+{
+	int r = value_parse(&bytes_range, value, &s->network_limits.bytes, err);
+
+	return r < 0 ? cli_prefix(err, where) : 0;
+}
+
+int settings_set_network_rate(struct settings *s, const char *value, const char *where,
+			      struct sbx_error *err)
+{
+	int r = value_parse(&bytes_range, value, &s->network_limits.bytes_per_second, err);
+
+	return r < 0 ? cli_prefix(err, where) : 0;
+}
+
+int settings_set_connections(struct settings *s, const char *value, const char *where,
+			     struct sbx_error *err)
+{
+	uint64_t count;
+	int r = value_parse(&count_range, value, &count, err);
+
+	if (r < 0)
+		return cli_prefix(err, where);
+	s->network_limits.connections = (uint32_t)count;
+	return 0;
+}
+
 /* ---- sessions ---- */
 
 #define DAY_MS (24ull * 3600 * 1000)
@@ -242,6 +320,31 @@ int settings_add_host(struct settings *s, const char *value, const char *where,
 	return append(&s->hosts, value, where, err);
 }
 
+/* ---- libraries ---- */
+
+int settings_add_library(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err)
+{
+	return append(&s->libraries, value, where, err);
+}
+
+int settings_set_library_cache(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err)
+{
+	static const struct sbx_limit_info range = {.name = "library-cache", .unit = SBX_UNIT_BYTES,
+						    .most = 1ull << 50};
+	uint64_t bytes;
+	char text[32];
+
+	(void)s;
+	if (value_parse(&range, value, &bytes, err) < 0)
+		return cli_prefix(err, where);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+	if (setenv("LLM_SANDBOX_LIBRARY_CACHE", text, 1) < 0)
+		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
+	return 0;
+}
+
 int settings_set_workers(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err)
 {
@@ -256,7 +359,7 @@ int settings_set_workers(struct settings *s, const char *value, const char *wher
 
 /* ---- the end ---- */
 
-int settings_finish(struct settings *s, struct sbx_error *err)
+static int add_mounts(struct settings *s, struct sbx_error *err)
 {
 	for (size_t i = 0; i < s->mount_count; i++) {
 		const struct mount_wish *m = &s->mounts[i];
@@ -264,5 +367,59 @@ int settings_finish(struct settings *s, struct sbx_error *err)
 		if (sbx_spec_add_mount(s->spec, m->host, m->inside, m->writable, err) < 0)
 			return cli_prefix(err, m->where);
 	}
-	return s->workdir ? sbx_spec_set_workdir(s->spec, s->workdir, err) : 0;
+	return 0;
+}
+
+static int fill_network(const struct settings *s, struct sbx_network *network,
+			struct sbx_error *err)
+{
+	for (size_t i = 0; i < s->rule_count; i++) {
+		const struct rule_wish *w = &s->rules[i];
+
+		if (sbx_network_allow(network, w->rule, w->may_be_private, err) < 0)
+			return cli_prefix(err, w->where);
+	}
+	sbx_network_set_limits(network, &s->network_limits);
+	return 0;
+}
+
+/* A rule is checked also where there is to be no network: it may be misspelt. */
+int settings_make_network(const struct settings *s, struct sbx_network **ret, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	int r;
+
+	*ret = NULL;
+	if (!s->network_given && s->rule_count == 0)
+		return 0;
+	r = sbx_network_new(s->network_given ? s->network : SBX_NETWORK_ALLOW, &network, err);
+	if (r < 0)
+		return r;
+	r = fill_network(s, network, err);
+	if (r == 0)
+		*ret = network;
+	else
+		sbx_network_free(network);
+	return r;
+}
+
+static int set_network(struct settings *s, struct sbx_error *err)
+{
+	struct sbx_network *network;
+	int r = settings_make_network(s, &network, err);
+
+	if (r < 0 || network == NULL)
+		return r;
+	r = sbx_spec_set_network(s->spec, network, err);
+	sbx_network_free(network);
+	return r;
+}
+
+int settings_finish(struct settings *s, struct sbx_error *err)
+{
+	int r = add_mounts(s, err);
+
+	if (r == 0 && s->workdir != NULL)
+		r = sbx_spec_set_workdir(s->spec, s->workdir, err);
+	return r < 0 ? r : set_network(s, err);
 }

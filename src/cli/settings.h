@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
 #include <jansson.h>
@@ -19,14 +20,28 @@ struct mount_wish {
 	char *where; /* what asked for it: "--mount", "config.yaml:3: mounts" */
 };
 
+/* A host that may be reached. */
+struct rule_wish {
+	char *rule;
+	bool may_be_private;
+	char *where;
+};
+
 struct settings {
 	struct sbx_spec *spec; /* NULL for commands without a sandbox */
-	bool json, stream, dry_run, raw, help, options, version, all, longer, deep;
+	bool json, stream, dry_run, raw, help, options, version, all, longer, deep,
+		background, waits, offline;
 	char *language, *code, *config, *workdir, *session;
 	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
 	struct mount_wish *mounts;
 	size_t mount_count;
+	char **libraries; /* that the code needs; NULL-terminated, or NULL */
+	bool network_given; /* else allow where there are rules, and none without */
+	enum sbx_network_mode network;
+	struct rule_wish *rules;
+	size_t rule_count;
+	struct sbx_network_limits network_limits;
 	/* of the MCP server: */
 	char *http, *path, *token_file, *tls_cert, *tls_key;
 	char **origins, **hosts; /* NULL-terminated, or NULL */
@@ -59,9 +74,35 @@ int settings_add_origin(struct settings *s, const char *value, const char *where
 int settings_add_host(struct settings *s, const char *value, const char *where,
 		      struct sbx_error *err);
 
+/* A library, as its package manager writes it. */
+int settings_add_library(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err);
+
+/* Space for all sets of libraries; the library reads it from our environment. */
+int settings_set_library_cache(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err);
+
 /* A number from 1 to 256. */
 int settings_set_workers(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err);
+
+/* "none", "allow", "packages" or "open". */
+int settings_set_network(struct settings *s, const char *value, const char *where,
+			 struct sbx_error *err);
+
+/* A rule of sbx_network_allow(). */
+int settings_add_allow(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err);
+int settings_add_allow_private(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err);
+
+/* Limits of the network. */
+int settings_set_network_bytes(struct settings *s, const char *value, const char *where,
+			       struct sbx_error *err);
+int settings_set_network_rate(struct settings *s, const char *value, const char *where,
+			      struct sbx_error *err);
+int settings_set_connections(struct settings *s, const char *value, const char *where,
+			     struct sbx_error *err);
 
 /* How long a session, and the holder without any, may be idle. */
 int settings_set_idle(struct settings *s, const char *value, const char *where,
@@ -69,7 +110,11 @@ int settings_set_idle(struct settings *s, const char *value, const char *where,
 int settings_set_holder_idle(struct settings *s, const char *value, const char *where,
 			     struct sbx_error *err);
 
-/* Mounts, and then the work folder, which may be in one of them. */
+/* What the network's options add up to; the caller's. NULL when none of them is given. */
+int settings_make_network(const struct settings *s, struct sbx_network **ret,
+			  struct sbx_error *err);
+
+/* Mounts, the work folder, which may be in one of them, and the network. */
 int settings_finish(struct settings *s, struct sbx_error *err);
 
 void settings_done(struct settings *s);

@@ -3,6 +3,7 @@
 
 #include "cli/closest.h"
 #include "cli/files.h"
+#include "cli/signals.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
@@ -115,4 +116,16 @@ int source_read(const struct invocation *inv, const struct settings *s, struct s
 	if (s->code != NULL)
 		return copy_code(s->code, ret, err);
 	return path ? read_file(path, ret, err) : read_stdin(ret, err);
+}
+
+void source_prepare(const struct sbx_language_info *language)
+{
+	struct sbx_error ignored;
+	char line[128];
+
+	snprintf(line, sizeof(line), "preparing %s, once on this machine, up to a minute ...\n",
+		 language->title);
+	signals_say_later(line);
+	sbx_language_prepare(language->id, &ignored);
+	signals_be_quiet();
 }

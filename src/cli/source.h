@@ -21,3 +21,9 @@ int source_read(const struct invocation *inv, const struct settings *s, struct s
 
 /* "python, java, …" */
 void source_list_languages(char *ret, size_t size);
+
+/*
+ * Make what lets a language start fast unless it is there, and say so when it takes long. Without
+ * it the language is slower and nothing else, so a failure is no matter.
+ */
+void source_prepare(const struct sbx_language_info *language);

@@ -22,7 +22,8 @@ static int copy_all(int from, int to, struct sbx_error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return cli_fail(err, SBX_E_INVALID, "cannot read stdin: %s", strerror(errno));
+			return cli_fail(err, SBX_E_INVALID, "cannot read stdin: %s",
+					strerror(errno));
 		r = file_write(to, chunk, (size_t)n);
 		if (r < 0)
 			return cli_fail(err, SBX_E_SYSTEM, "cannot keep what stdin gives: %s",
@@ -39,12 +40,15 @@ int spool_take(int fd, struct spool *ret, struct sbx_error *err)
 	if (tmp == NULL || tmp[0] != '/' || strlen(tmp) > 200)
 		tmp = "/tmp";
 	snprintf(ret->folder, sizeof(ret->folder), "%s/llm-sandbox-XXXXXX", tmp);
-	if (mkdtemp(ret->folder) == NULL)
+	if (mkdtemp(ret->folder) == NULL) {
+		ret->folder[0] = '\0';
 		return cli_fail(err, SBX_E_SYSTEM, "cannot make a folder in '%s': %s", tmp,
 				strerror(errno));
+	}
 	snprintf(ret->path, sizeof(ret->path), "%s/stdin", ret->folder);
 	file = open(ret->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	r = file < 0 ? cli_fail(err, SBX_E_SYSTEM, "cannot make '%s': %s", ret->path, strerror(errno))
+	r = file < 0 ? cli_fail(err, SBX_E_SYSTEM, "cannot make '%s': %s", ret->path,
+				strerror(errno))
 		     : copy_all(fd, file, err);
 	if (file >= 0)
 		close(file);
@@ -53,8 +57,10 @@ int spool_take(int fd, struct spool *ret, struct sbx_error *err)
 	return r;
 }
 
-void spool_done(struct spool *spool)
+void spool_done(const struct spool *spool)
 {
-	unlink(spool->path);
-	rmdir(spool->folder);
+	if (spool->path[0] != '\0')
+		unlink(spool->path);
+	if (spool->folder[0] != '\0')
+		rmdir(spool->folder);
 }

@@ -13,4 +13,6 @@ struct spool {
 };
 
 int spool_take(int fd, struct spool *ret, struct sbx_error *err);
-void spool_done(struct spool *spool);
+
+/* Async-signal-safe; also while spool_take() is at work on a zeroed one. */
+void spool_done(const struct spool *spool);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/target.h"
 
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/trouble.h"
+
+#include <llmsandbox/library.h>
 
 #include <unistd.h>
 
@@ -17,7 +20,7 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 		   struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_command command = {.argv = (const char *const *)job->argv, .io = *io};
-	struct sbx_run run = {.io = *io};
+	struct sbx_run run = {.libraries = (const char *const *)job->libraries, .io = *io};
 
 	if (job->source == NULL)
 		return sbx_session_exec(session, &command, ret, err);
@@ -29,9 +32,25 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 	return sbx_session_run(session, &run, ret, err);
 }
 
-static int run_under_signals(const struct settings *s, const struct job *job,
-			     struct output *output, struct here *here, int *ret_killed_by,
-			     struct sbx_error *err)
+/* The same as the run would do, but told as it goes on. */
+static int install(const struct settings *s, struct sbx_session *session, const struct job *job,
+		   struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_install how = {
+		.language = job->language,
+		.requirements = (const char *const *)job->libraries,
+		.offline = s->offline,
+		.on_progress = progress_is_wanted() && !s->json ? progress_print : NULL,
+		.cancel = cancel,
+	};
+
+	if (job->source == NULL || job->libraries == NULL)
+		return 0;
+	return sbx_session_install(session, &how, NULL, err);
+}
+
+static int run_under_signals(const struct settings *s, const struct job *job, struct output *output,
+			     struct here *here, int *ret_killed_by, struct sbx_error *err)
 {
 	struct reach reach = reach_cancel(here->cancel);
 	struct sbx_io io = {
@@ -48,6 +67,8 @@ static int run_under_signals(const struct settings *s, const struct job *job,
 	output->reach = &reach;
 	signals_connect(&reach);
 	r = sbx_session_open(s->spec, &here->session, err);
+	if (r == 0)
+		r = install(s, here->session, job, here->cancel, err);
 	if (r == 0)
 		r = run_job(here->session, job, &io, &here->result, err);
 	*ret_killed_by = signals_disconnect();
@@ -72,7 +93,7 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (here == NULL)
 		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
 	*ret = (struct outcome){.internal = here};
-	sbx_spec_use_libraries(s->spec, false);
+	sbx_spec_use_libraries(s->spec, job->libraries != NULL);
 	r = sbx_spec_set_language(s->spec, job->language, err);
 	if (r == 0)
 		r = sbx_cancel_new(&here->cancel, err);
@@ -81,6 +102,8 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (r == 0 && s->json)
 		r = sbx_result_format_json(here->result, s->stream ? 0 : 2, &ret->json, err);
 	ret->result = here->result;
+	if (r == 0)
+		note_network(here->result, ret->note);
 	if (r < 0) {
 		free_here(here);
 		ret->internal = NULL;

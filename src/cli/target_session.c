@@ -96,6 +96,7 @@ static json_t *make_request(const struct settings *s, const struct job *job)
 	}
 	json_object_set_new(q, "args",
 			    paper_list((const char *const *)(source ? source->args : job->argv)));
+	json_object_set_new(q, "libraries", paper_list((const char *const *)job->libraries));
 	json_object_set_new(q, "env", paper_list((const char *const *)job->env));
 	json_object_set_new(q, "timeout_ms", json_integer((json_int_t)job->timeout_ms));
 	json_object_set_new(q, "use_stdin", json_boolean(job->use_stdin));
@@ -142,10 +143,11 @@ static void take_result(const json_t *body, size_t len, struct parcel *ret)
 }
 
 /* The data is the result as JSON where the settings want that, else both streams. */
-static int unpack(const struct settings *s, const struct answer *answer, struct outcome *ret,
-		  struct sbx_error *err)
+int target_session_unpack(const struct settings *s, const struct answer *answer,
+			  struct outcome *ret, struct sbx_error *err)
 {
 	struct parcel *parcel = calloc(1, sizeof(*parcel));
+	auto_free char *note = NULL;
 	size_t len = 0;
 	int r = parcel ? 0 : -ENOMEM;
 
@@ -157,6 +159,8 @@ static int unpack(const struct settings *s, const struct answer *answer, struct 
 		free(parcel);
 		return cli_fail(err, SBX_E_SYSTEM, "cannot take the result: %s", strerror(-r));
 	}
+	note = paper_bytes(json_object_get(answer->body, "note"));
+	snprintf(ret->note, sizeof(ret->note), "%s", note ? note : "");
 	take_result(answer->body, s->json ? 0 : len, parcel);
 	ret->json = s->json ? parcel->data : NULL;
 	ret->result = &parcel->result;
@@ -208,12 +212,12 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	luggage_done(&luggage);
 	if (r < 0)
 		return r;
-	r = unpack(s, &answer, ret, err);
+	r = target_session_unpack(s, &answer, ret, err);
 	answer_done(&answer);
 	return r;
 }
 
-static void done(struct outcome *outcome)
+void target_session_done(struct outcome *outcome)
 {
 	struct parcel *parcel = outcome->internal;
 
@@ -221,4 +225,4 @@ static void done(struct outcome *outcome)
 	free(parcel);
 }
 
-const struct target target_session = {.run = run, .done = done};
+const struct target target_session = {.run = run, .done = target_session_done};

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/utf8.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* The range of the second byte excludes overlong forms, surrogates and what is past U+10FFFF. */
 struct lead {
 	unsigned char first, last; /* lead bytes */
@@ -31,4 +34,23 @@ int utf8_length(const unsigned char *p, size_t len)
 			return -1;
 	}
 	return lead->length;
+}
+
+char *utf8_replace(const char *bytes, bool *ret_changed)
+{
+	size_t len = strlen(bytes);
+	char *ret = malloc(3 * len + 1), *end = ret;
+
+	*ret_changed = false;
+	while (ret != NULL && len > 0) {
+		int n = utf8_length((const unsigned char *)bytes, len);
+
+		*ret_changed |= n <= 0;
+		end = n > 0 ? mempcpy(end, bytes, (size_t)n) : mempcpy(end, "\xef\xbf\xbd", 3);
+		bytes += n > 0 ? n : 1;
+		len -= n > 0 ? (size_t)n : 1;
+	}
+	if (ret != NULL)
+		*end = '\0';
+	return ret;
 }

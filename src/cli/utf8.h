@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -8,3 +9,6 @@
  * the bytes are the beginning of one, -1 when they are none. len is at least 1.
  */
 int utf8_length(const unsigned char *p, size_t len);
+
+/* A copy in which U+FFFD stands for each byte that is no UTF-8; free() it. NULL without memory. */
+char *utf8_replace(const char *bytes, bool *ret_changed);

@@ -50,6 +50,7 @@ void sbx_capture_add(struct sbx_capture *c, const void *data, size_t len)
 	size_t room = sbx_capture_room(c);
 	size_t n = len < room ? len : room;
 
+	c->added += len;
 	sbx_buf_append(&c->head, data, n);
 	if (len > n)
 		add_tail(c, (const char *)data + n, len - n);
@@ -60,6 +61,7 @@ int sbx_capture_finish(struct sbx_capture *c, struct sbx_output *ret, struct sbx
 	size_t start = c->tail_len < c->tail_max ? 0 : c->tail_at;
 	size_t first = c->tail_len - start < c->tail_len ? c->tail_len - start : c->tail_len;
 	size_t len = c->head.len + c->tail_len;
+	uint64_t total = c->total > c->added ? c->total : c->added;
 	char *data = malloc(len + 1);
 
 	if (data == NULL)
@@ -75,8 +77,8 @@ int sbx_capture_finish(struct sbx_capture *c, struct sbx_output *ret, struct sbx
 	*ret = (struct sbx_output){
 		.data = data,
 		.len = len,
-		.total_bytes = c->total > len ? c->total : len,
-		.truncated = c->total > len,
+		.total_bytes = total,
+		.truncated = total > len,
 	};
 	ret->head_len = ret->truncated ? c->head.len : len;
 	return 0;

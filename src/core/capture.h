@@ -14,7 +14,8 @@ struct sbx_capture {
 	struct sbx_buf head;
 	char *tail; /* a ring of tail_max bytes, made when the head is full */
 	size_t tail_max, tail_len, tail_at;
-	uint64_t total; /* bytes the program wrote, as far as the agent told */
+	uint64_t added; /* bytes */
+	uint64_t total; /* bytes the program wrote, as far as the agent told; it tells at the end */
 };
 
 void sbx_capture_init(struct sbx_capture *c, size_t head_max, size_t tail_max);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+
 struct copy_in {
 	struct sbx_sender sender;
 	struct sbx_meter meter;
@@ -25,27 +26,21 @@ struct copy_in {
 
 /* ---- one file ---- */
 
+/* One piece of what is between *at and end; *at stays where the file has become shorter. */
 static int send_data(struct copy_in *c, int fd, uint64_t *at, uint64_t end, const char *path,
 		     struct sbx_error *err)
 {
-	size_t room;
-	char *to = sbx_sender_room(&c->sender, &room, err);
-	ssize_t n;
-	int r;
+	struct stat st;
+	size_t len = 0;
+	int r = 0;
 
-	if (to == NULL)
-		return -(int)err->code;
-	room = end - *at < room ? (size_t)(end - *at) : room;
-	n = pread(fd, to, room, (off_t)*at);
-	if (n < 0)
-		return errno == EINTR ? 0 : sbx_fail_errno(err, errno, "cannot read '%s'", path);
-	if (n == 0)
-		return 1;
-	r = sbx_meter_bytes(&c->meter, (uint64_t)n, path, err);
-	if (r == 0)
-		r = sbx_sender_commit(&c->sender, (size_t)n, err);
-	*at += (uint64_t)n;
-	return r;
+	if (fstat(fd, &st) < 0)
+		return sbx_fail_errno(err, errno, "cannot stat '%s'", path);
+	end = (uint64_t)st.st_size < end ? (uint64_t)st.st_size : end;
+	if (*at < end)
+		r = sbx_sender_from_file(&c->sender, fd, *at, end - *at, &len, err);
+	*at += len;
+	return r < 0 ? r : sbx_meter_bytes(&c->meter, len, path, err);
 }
 
 static int send_hole(struct copy_in *c, uint64_t bytes, const char *path, struct sbx_error *err)
@@ -66,7 +61,11 @@ static int send_bytes(struct copy_in *c, int fd, uint64_t size, const char *path
 		struct sbx_extent extent;
 
 		if (at < data_end) {
+			uint64_t before = at;
+
 			r = send_data(c, fd, &at, data_end, path, err);
+			if (at == before)
+				break;
 			continue;
 		}
 		extent = sbx_next_extent(fd, at, size);
@@ -77,7 +76,7 @@ static int send_bytes(struct copy_in *c, int fd, uint64_t size, const char *path
 			break;
 		at += extent.hole;
 	}
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static uint64_t mtime_of(const struct stat *st)
@@ -170,7 +169,7 @@ static int send_tree(struct copy_in *c, int fd, const struct stat *st, struct sb
 static int send_all(struct copy_in *c, int fd, const struct stat *st, struct sbx_error *err)
 {
 	if (S_ISDIR(st->st_mode))
-		return send_tree(c, dup(fd), st, err);
+		return send_tree(c, fcntl(fd, F_DUPFD_CLOEXEC, 0), st, err);
 	c->meter.total = (uint64_t)st->st_size;
 	return send_file(c, fd, st, "", err);
 }

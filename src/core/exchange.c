@@ -9,8 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#define TICK_MS	 100  /* how often the memory limit is looked at */
-#define GRACE_MS 5000 /* what the agent gets beyond the time limit before we end it all */
+#define TICK_MS 100 /* how often the memory limit is looked at */
 
 void sbx_exchange_init(struct sbx_exchange *x, struct sbx_session *session,
 		       const struct sbx_io *io)
@@ -186,6 +185,12 @@ int sbx_exchange_put(struct sbx_exchange *x, const char *path, const void *data,
 
 /* ---- what the host watches while a program runs ---- */
 
+static int kill_program(struct sbx_exchange *x, struct sbx_error *err)
+{
+	x->kill_by_ns = sbx_deadline_ns(SBX_GRACE_MS);
+	return sbx_program_signal(&x->program, SIGKILL, WIRE_SCOPE_TREE, err);
+}
+
 static int act_on_cancel(struct sbx_exchange *x, struct sbx_error *err)
 {
 	struct sbx_cancel *cancel = x->io->cancel;
@@ -195,7 +200,7 @@ static int act_on_cancel(struct sbx_exchange *x, struct sbx_error *err)
 		return 0;
 	if (!x->cancelled && atomic_load(&cancel->killed)) {
 		x->cancelled = true;
-		return sbx_program_signal(&x->program, SIGKILL, WIRE_SCOPE_TREE, err);
+		return kill_program(x, err);
 	}
 	while (r == 0 && x->interrupts != atomic_load(&cancel->interrupts)) {
 		x->interrupts++;
@@ -213,14 +218,19 @@ static int act_on_memory(struct sbx_exchange *x, struct sbx_error *err)
 	x->out_of_memory = true;
 	if (x->program.is_over || x->lost)
 		return 0;
-	return sbx_program_signal(&x->program, SIGKILL, WIRE_SCOPE_TREE, err);
+	return kill_program(x, err);
 }
 
 static void act_on_deadline(struct sbx_exchange *x, uint64_t deadline_ns)
 {
-	if (deadline_ns == 0 || x->overdue || sbx_now_ns() < deadline_ns)
+	uint64_t now = sbx_now_ns();
+	bool late = deadline_ns != 0 && now >= deadline_ns;
+	bool undead = x->kill_by_ns != 0 && now >= x->kill_by_ns;
+
+	if (x->overdue || (!late && !undead))
 		return;
-	x->overdue = true;
+	x->overdue = late;
+	x->kill_by_ns = 0;
 	sbx_place_kill(x->place);
 }
 
@@ -248,9 +258,11 @@ static int run_program(struct sbx_exchange *x, uint64_t deadline_ns, struct sbx_
 /* When we stop waiting for the agent to end it: by its own time, or by the session's. */
 static uint64_t find_deadline_ns(const struct sbx_exchange *x, const struct wire_exec *exec)
 {
-	uint64_t own_ns = exec->wall_ms ? sbx_deadline_ns(exec->wall_ms + GRACE_MS) : 0;
-	uint64_t ends_ns = x->session->ends_ns ? x->session->ends_ns + GRACE_MS * SBX_NS_PER_MS : 0;
+	uint64_t own_ns = exec->wall_ms ? sbx_deadline_ns(exec->wall_ms + SBX_GRACE_MS) : 0;
+	uint64_t ends_ns = x->session->ends_ns;
 
+	if (ends_ns != 0)
+		ends_ns += SBX_GRACE_MS * SBX_NS_PER_MS;
 	if (own_ns == 0 || (ends_ns != 0 && ends_ns < own_ns))
 		return ends_ns;
 	return own_ns;
@@ -262,6 +274,9 @@ int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, stru
 	uint64_t deadline_ns = find_deadline_ns(x, exec);
 	int r = sbx_program_start(&x->program, exec, err);
 
+	/* What was asked for before holds for this program too: each is killed. */
+	x->cancelled = false;
+	x->kill_by_ns = 0;
 	if (r == 0)
 		r = run_program(x, deadline_ns, err);
 	if (r == 0)

@@ -42,6 +42,7 @@ struct sbx_exchange {
 	struct sbx_place_usage usage; /* when it was last looked at */
 	uint64_t oom_kills;	      /* when it began */
 	unsigned int interrupts; /* of io->cancel, acted on so far */
+	uint64_t kill_by_ns;	 /* until when the agent must have killed it; 0: not asked to */
 	bool cancelled;		 /* io->cancel asked to kill */
 	bool out_of_memory;	 /* the memory limit killed something */
 	bool overdue;		 /* the agent did not stop the program in time; we killed it all */

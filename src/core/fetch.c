@@ -80,7 +80,8 @@ static int on_data(struct fetch *f, const struct wire_frame *frame, struct sbx_e
 	const struct sbx_sink *sink = f->q->sink;
 	struct sbx_error why;
 
-	if (!f->in_file || frame->len > f->bytes_left)
+	/* An empty piece gets nobody on; there could be more of them without end. */
+	if (!f->in_file || frame->len == 0 || frame->len > f->bytes_left)
 		return broken(frame, err);
 	f->bytes_left -= frame->len;
 	sink_result(f, sink->data(sink->owner, frame->payload, frame->len, &why), &why);

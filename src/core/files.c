@@ -180,12 +180,15 @@ struct listing {
 	size_t count, capacity;
 	size_t name_bytes;
 	const char *path;
+	bool deep;
 };
 
 static int list_entry(void *owner, const struct wire_entry *e, struct sbx_error *err)
 {
 	struct listing *list = owner;
 
+	if (e->name[0] == '\0' || (!list->deep && strchr(e->name, '/') != NULL))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox listed another folder than asked for");
 	list->name_bytes += strlen(e->name) + 1;
 	if (list->name_bytes > LIST_BYTES_MAX)
 		return sbx_fail(err, SBX_E_LIMIT, "the names in '%.256s' are longer than %u MiB",
@@ -216,7 +219,7 @@ int sbx_session_list_files(struct sbx_session *session, const char *path, bool d
 			   struct sbx_file_info **ret, size_t *ret_count, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
-	struct listing list = {.path = path};
+	struct listing list = {.path = path, .deep = deep};
 	const struct sbx_sink sink = {list_entry, no_data, no_hole, &list};
 	struct wire_list m = {.deep = deep, .most = most ? most : LIST_STANDARD};
 	struct sbx_question q = {

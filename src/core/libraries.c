@@ -3,7 +3,9 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/strv.h"
+#include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/session.h"
@@ -15,6 +17,7 @@
 void sbx_libraries_init(struct sbx_libraries *libraries)
 {
 	*libraries = (struct sbx_libraries){0};
+	pthread_mutex_init(&libraries->installing, NULL);
 	pthread_mutex_init(&libraries->lock, NULL);
 }
 
@@ -28,6 +31,7 @@ void sbx_libraries_done(struct sbx_libraries *libraries)
 	free(libraries->used);
 	free(libraries->folder);
 	pthread_mutex_destroy(&libraries->lock);
+	pthread_mutex_destroy(&libraries->installing);
 }
 
 void sbx_libraries_show(struct sbx_libraries *libraries, struct sbx_spec *spec)
@@ -47,9 +51,37 @@ void sbx_libraries_show(struct sbx_libraries *libraries, struct sbx_spec *spec)
 	};
 }
 
+/* ---- the end ---- */
+
+static void kill_builder(struct sbx_libraries *libraries)
+{
+	if (libraries->builder != NULL)
+		sbx_place_kill(libraries->builder->place);
+}
+
+void sbx_libraries_end(struct sbx_libraries *libraries)
+{
+	libraries->ended = true;
+	pthread_mutex_lock(&libraries->lock);
+	kill_builder(libraries);
+	pthread_mutex_unlock(&libraries->lock);
+}
+
+void sbx_libraries_watch(struct sbx_libraries *libraries, struct sbx_session *builder)
+{
+	if (libraries == NULL)
+		return;
+	pthread_mutex_lock(&libraries->lock);
+	libraries->builder = builder;
+	if (libraries->ended)
+		kill_builder(libraries);
+	pthread_mutex_unlock(&libraries->lock);
+}
+
 /* ---- sets in use ---- */
 
 /* Under the lock. */
+/* What it points to stays until the session is closed. */
 static const struct sbx_used_set *find(const struct sbx_libraries *libraries,
 				       const struct sbx_lang *lang)
 {
@@ -60,17 +92,22 @@ static const struct sbx_used_set *find(const struct sbx_libraries *libraries,
 	return NULL;
 }
 
-const char *sbx_libraries_folder(struct sbx_session *session, const struct sbx_lang *lang)
+static const struct sbx_used_set *look_up(struct sbx_libraries *libraries,
+					  const struct sbx_lang *lang)
 {
-	struct sbx_libraries *libraries = &session->libraries;
 	const struct sbx_used_set *used;
-	const char *folder;
 
 	pthread_mutex_lock(&libraries->lock);
 	used = find(libraries, lang);
-	folder = used ? used->folder : NULL;
 	pthread_mutex_unlock(&libraries->lock);
-	return folder;
+	return used;
+}
+
+const char *sbx_libraries_folder(struct sbx_session *session, const struct sbx_lang *lang)
+{
+	const struct sbx_used_set *used = look_up(&session->libraries, lang);
+
+	return used ? used->folder : NULL;
 }
 
 static bool contains(char *const *list, const char *text)
@@ -110,41 +147,49 @@ static int check_session(const struct sbx_session *session, const struct sbx_lan
 	return 0;
 }
 
-/* Takes what the lease holds but its set. */
+static bool append(struct sbx_libraries *libraries, const struct sbx_used_set *used)
+{
+	bool good;
+
+	pthread_mutex_lock(&libraries->lock);
+	if (libraries->used == NULL)
+		libraries->used = calloc(SBX_USED_SETS_MAX, sizeof(*libraries->used));
+	good = libraries->used != NULL;
+	if (good)
+		libraries->used[libraries->count++] = *used;
+	pthread_mutex_unlock(&libraries->lock);
+	return good;
+}
+
+/* Takes requirements, and what the lease holds but its set. */
 static int add(struct sbx_libraries *libraries, const struct sbx_lang *lang, char **requirements,
 	       struct sbx_lease *lease, struct sbx_error *err)
 {
-	char *folder = NULL;
+	struct sbx_used_set used = {
+		.lang = lang, .requirements = requirements, .lock_fd = lease->lock_fd};
 
-	if (libraries->used == NULL)
-		libraries->used = calloc(SBX_USED_SETS_MAX, sizeof(*libraries->used));
-	if (asprintf(&folder, "%s/%s", libraries->folder, lease->name) < 0)
-		folder = NULL;
-	if (libraries->used == NULL || folder == NULL) {
-		free(folder);
+	snprintf(used.id, sizeof(used.id), "%s", lease->set->id);
+	if (asprintf(&used.folder, "%s/%s", libraries->folder, lease->name) < 0)
+		used.folder = NULL;
+	if (used.folder == NULL || !append(libraries, &used)) {
+		free(used.folder);
 		return sbx_fail_errno(err, ENOMEM, "cannot use a set of libraries");
 	}
-	libraries->used[libraries->count++] = (struct sbx_used_set){
-		.lang = lang,
-		.requirements = requirements,
-		.folder = folder,
-		.lock_fd = lease->lock_fd,
-	};
-	snprintf(libraries->used[libraries->count - 1].id, SBX_STORE_ID, "%s", lease->set->id);
 	return 0;
 }
 
-/* Under the lock: the set of what was used before and what is wanted, in one. */
+/* While nobody else installs: the set of what was used before and what is wanted, in one. */
 static int acquire(struct sbx_session *session, const struct sbx_lang *lang,
 		   const char *const *wanted, const struct sbx_install *how, struct sbx_error *err)
 {
 	struct sbx_libraries *libraries = &session->libraries;
-	const struct sbx_used_set *before = find(libraries, lang);
+	const struct sbx_used_set *before = look_up(libraries, lang);
 	struct sbx_set_request request = {
 		.lang = lang,
 		.backend = session->spec->backend,
 		.folder = libraries->folder,
 		.how = how,
+		.owner = libraries,
 	};
 	struct sbx_lease lease;
 	int r = check_session(session, lang, err);
@@ -166,24 +211,44 @@ static int acquire(struct sbx_session *session, const struct sbx_lang *lang,
 	return r;
 }
 
+/* Wait for another installation of this session, unless that takes too long. */
+static int begin(struct sbx_libraries *libraries, const struct sbx_install *how,
+		 struct sbx_error *err)
+{
+	struct sbx_store_wait wait = {
+		.deadline_ns = sbx_deadline_ns(how->timeout_ms ? how->timeout_ms : SBX_INSTALL_MS),
+		.cancel = how->cancel,
+		.ended = &libraries->ended,
+	};
+	int r = 0;
+
+	while (r == 0 && pthread_mutex_trylock(&libraries->installing) != 0)
+		r = sbx_store_wait(&wait, err);
+	return r;
+}
+
 int sbx_libraries_use(struct sbx_session *session, const struct sbx_lang *lang,
 		      const char *const *wanted, const struct sbx_install *how, const char **ret,
 		      struct sbx_error *err)
 {
 	static const struct sbx_install standard;
 	struct sbx_libraries *libraries = &session->libraries;
-	const struct sbx_used_set *used;
+	const struct sbx_used_set *used = look_up(libraries, lang);
 	int r = 0;
 
-	pthread_mutex_lock(&libraries->lock);
-	used = find(libraries, lang);
 	if (wanted != NULL && wanted[0] != NULL && !has_all(used, wanted)) {
-		r = acquire(session, lang, wanted, how ? how : &standard, err);
-		used = find(libraries, lang);
+		how = how ? how : &standard;
+		r = begin(libraries, how, err);
+		if (r < 0)
+			return r;
+		used = look_up(libraries, lang);
+		if (!has_all(used, wanted))
+			r = acquire(session, lang, wanted, how, err);
+		used = look_up(libraries, lang);
+		pthread_mutex_unlock(&libraries->installing);
 	}
 	if (r == 0)
 		*ret = used ? used->folder : NULL;
-	pthread_mutex_unlock(&libraries->lock);
 	return r;
 }
 
@@ -191,20 +256,15 @@ int sbx_libraries_use(struct sbx_session *session, const struct sbx_lang *lang,
 static int describe(struct sbx_session *session, const struct sbx_lang *lang,
 		    struct sbx_library_set **ret, struct sbx_error *err)
 {
-	char id[SBX_STORE_ID] = "";
-	const struct sbx_used_set *used;
+	const struct sbx_used_set *used = look_up(&session->libraries, lang);
 	struct sbx_stored stored;
 	struct sbx_store store;
 	int r;
 
-	pthread_mutex_lock(&session->libraries.lock);
-	used = find(&session->libraries, lang);
-	snprintf(id, sizeof(id), "%s", used ? used->id : "");
-	pthread_mutex_unlock(&session->libraries.lock);
 	r = sbx_store_open(&store, err);
 	if (r < 0)
 		return r;
-	r = sbx_store_read(&store, id, &stored, err);
+	r = sbx_store_read(&store, used ? used->id : "", &stored, err);
 	sbx_store_close(&store);
 	if (r == 0)
 		*ret = stored.set;

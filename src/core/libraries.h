@@ -20,6 +20,7 @@
 #include <llmsandbox/library.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define SBX_LIBRARIES_INSIDE "/opt/llm-sandbox/libraries"
 #define SBX_USED_SETS_MAX    256u
@@ -34,7 +35,10 @@ struct sbx_used_set {
 };
 
 struct sbx_libraries {
-	pthread_mutex_t lock;
+	pthread_mutex_t installing; /* one installation at a time; held as long as it takes */
+	pthread_mutex_t lock;	    /* of what follows, for moments */
+	struct sbx_session *builder; /* the sandbox that installs for this session, or NULL */
+	atomic_bool ended;	     /* the session is over: nothing is installed for it any more */
 	struct sbx_used_set *used; /* room for SBX_USED_SETS_MAX; the last of a language counts */
 	size_t count;
 	char *folder; /* of the sets, as programs see it; NULL: not shown */
@@ -55,6 +59,12 @@ void sbx_libraries_show(struct sbx_libraries *libraries, struct sbx_spec *spec);
 int sbx_libraries_use(struct sbx_session *session, const struct sbx_lang *lang,
 		      const char *const *wanted, const struct sbx_install *how, const char **ret,
 		      struct sbx_error *err);
+
+/* The session is over: end what is being installed for it. Any thread; does not block. */
+void sbx_libraries_end(struct sbx_libraries *libraries);
+
+/* The sandbox that installs, from its opening until it is closed (then NULL). NULL is allowed. */
+void sbx_libraries_watch(struct sbx_libraries *libraries, struct sbx_session *builder);
 
 /* The folder of a language, or NULL; without asking for more. */
 const char *sbx_libraries_folder(struct sbx_session *session, const struct sbx_lang *lang);

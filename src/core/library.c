@@ -9,6 +9,7 @@
 #include "core/libraries.h"
 #include "core/library_build.h"
 #include "core/library_json.h"
+#include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/toolchain.h"
@@ -17,9 +18,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define REQUIREMENTS_MAX 64u
-#define INSTALL_MS	 600000u
 
 /* ---- requirements ---- */
 
@@ -152,6 +153,7 @@ static int look_up(const struct search *s, struct sbx_lease *ret, struct sbx_err
 		return sbx_fail(err, SBX_E_NOT_FOUND, "the set of libraries '%s' is another", s->id);
 	}
 	sbx_store_touch(lock_fd);
+	stored.set->used = (uint64_t)time(NULL);
 	ret->set = stored.set;
 	memcpy(ret->name, stored.name, sizeof(ret->name));
 	ret->lock_fd = take_fd(lock_fd);
@@ -205,6 +207,7 @@ static int build_into(const struct search *s, const char *staging, const char *n
 		.on_progress = s->wait.on_progress,
 		.userdata = s->wait.userdata,
 		.cancel = s->wait.cancel,
+		.owner = request->owner,
 	};
 	size_t count = 0;
 	int r;
@@ -244,7 +247,7 @@ static int make_unless_there(const struct search *s, struct sbx_error *err)
 	}
 	r = sbx_store_new_name(name, err);
 	if (r == 0)
-		r = sbx_store_stage(&s->store, s->id, name, &staging, err);
+		r = sbx_store_stage(&s->store, s->id, &staging, err);
 	if (r == 0)
 		r = build_into(s, staging, name, err);
 	sbx_store_unstage(&s->store, s->id);
@@ -281,8 +284,9 @@ int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret
 	struct search s = {
 		.request = request,
 		.wait = {
-			.deadline_ns = sbx_deadline_ns(how->timeout_ms ? how->timeout_ms : INSTALL_MS),
+			.deadline_ns = sbx_deadline_ns(how->timeout_ms ? how->timeout_ms : SBX_INSTALL_MS),
 			.cancel = how->cancel,
+			.ended = request->owner ? &request->owner->ended : NULL,
 			.on_progress = how->on_progress,
 			.userdata = how->userdata,
 		},

@@ -134,6 +134,8 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 	if (r == 0)
 		r = sbx_session_open(in->spec, &in->session, err);
 	if (r == 0)
+		sbx_libraries_watch(in->build->owner, in->session);
+	if (r == 0)
 		r = sbx_package_config_read(in->install, in->session->setup.workdir, &in->config, err);
 	if (r < 0)
 		return r;
@@ -163,20 +165,28 @@ static uint64_t remaining_ms(const struct installation *in)
 	return ms > 0 ? (uint64_t)ms : 1;
 }
 
-/* What it came to; the result is the caller's. With `list` its output is what is wanted. */
-static int run(struct installation *in, const char *const *argv, bool with_config, bool list,
-	       const struct sbx_file *files, size_t file_count, struct sbx_result **ret,
+/* A program of the installation. */
+struct program {
+	const char *const *argv;
+	bool online; /* it gets the configuration */
+	bool list;   /* its output is what is wanted, and no progress */
+	const struct sbx_file *files; /* put before */
+	size_t file_count;
+};
+
+/* What it came to; the result is the caller's. */
+static int run(struct installation *in, const struct program *p, struct sbx_result **ret,
 	       struct sbx_error *err)
 {
 	struct sbx_command command = {
-		.argv = argv,
+		.argv = p->argv,
 		.io = {
-			.env = (const char *const *)(with_config ? in->online_env : in->offline_env),
-			.files = files,
-			.file_count = file_count,
+			.env = (const char *const *)(p->online ? in->online_env : in->offline_env),
+			.files = p->files,
+			.file_count = p->file_count,
 			.timeout_ms = remaining_ms(in),
-			.on_stdout = list ? NULL : sbx_library_lines_out,
-			.on_stderr = list ? NULL : sbx_library_lines_err,
+			.on_stdout = p->list ? NULL : sbx_library_lines_out,
+			.on_stderr = p->list ? NULL : sbx_library_lines_err,
 			.userdata = &in->lines,
 			.cancel = in->build->cancel,
 		},
@@ -201,10 +211,17 @@ static const char *refused_host(const struct sbx_result *result)
 	return NULL;
 }
 
+static bool is_over(const struct sbx_build *build)
+{
+	return build->owner != NULL && atomic_load(&build->owner->ended);
+}
+
 static int explain(struct installation *in, const struct sbx_result *result, struct sbx_error *err)
 {
 	const char *manager = in->install->manager, *host = refused_host(result);
 
+	if (is_over(in->build))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the session that it was for has ended");
 	if (result->reason == SBX_CANCELLED)
 		return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
 	if (result->reason == SBX_TIMEOUT)
@@ -265,7 +282,7 @@ static int go_offline(struct installation *in, struct sbx_error *err)
 		argv[3 + i] = paths[i];
 	}
 	if (r == 0 && count > 0) {
-		r = run(in, argv, false, false, NULL, 0, &result, err);
+		r = run(in, &(struct program){.argv = argv}, &result, err);
 		if (r == 0 && !succeeded(result))
 			r = sbx_fail(err, SBX_E_SYSTEM, "cannot remove the configuration of %s",
 				     in->install->manager);
@@ -287,13 +304,23 @@ static bool more_online(const struct sbx_lang_step *step)
 	return false;
 }
 
+static int allow_more(struct installation *in, char *text, struct sbx_error *err)
+{
+	sbx_package_hosts_more(in->install, text, in->network);
+	return sbx_session_set_network(in->session, in->network, err);
+}
+
 /* *ret_tried: what a step with TRY came to. */
 static int run_step(struct installation *in, const struct sbx_lang_step *step, bool *ret_tried,
 		    struct sbx_error *err)
 {
 	struct sbx_lang_values v = values(in);
 	auto_strv char **argv = sbx_lang_expand(step->argv, &v, NULL);
-	bool list = (step->flags & SBX_STEP_LIST) != 0;
+	struct program program = {
+		.argv = (const char *const *)argv,
+		.online = (step->flags & SBX_STEP_ONLINE) != 0,
+		.list = (step->flags & (SBX_STEP_LIST | SBX_STEP_HOSTS)) != 0,
+	};
 	struct sbx_result *result = NULL;
 	int r;
 
@@ -304,8 +331,7 @@ static int run_step(struct installation *in, const struct sbx_lang_step *step, b
 		if (r < 0)
 			return r;
 	}
-	r = run(in, (const char *const *)argv, (step->flags & SBX_STEP_ONLINE) != 0, list, NULL, 0,
-		&result, err);
+	r = run(in, &program, &result, err);
 	if (r < 0)
 		return r;
 	if (step->flags & SBX_STEP_TRY)
@@ -313,8 +339,10 @@ static int run_step(struct installation *in, const struct sbx_lang_step *step, b
 	if (result->reason == SBX_CANCELLED || result->reason == SBX_LOST ||
 	    (!succeeded(result) && !(step->flags & (SBX_STEP_MAY_FAIL | SBX_STEP_TRY))))
 		r = explain(in, result, err);
-	else if (list)
+	else if (step->flags & SBX_STEP_LIST)
 		r = take_list(in, result->out.data, err);
+	else if (step->flags & SBX_STEP_HOSTS)
+		r = allow_more(in, result->out.data, err);
 	sbx_result_free(result);
 	return r;
 }
@@ -336,7 +364,7 @@ static int prepare(struct installation *in, struct sbx_error *err)
 			return sbx_fail_errno(err, ENOMEM, "cannot write a project's file");
 		files[count++] = (struct sbx_file){in->install->project, project.data, project.len};
 	}
-	r = run(in, argv, false, false, files, count, &result, err);
+	r = run(in, &(struct program){.argv = argv, .files = files, .file_count = count}, &result, err);
 	if (r == 0 && !succeeded(result))
 		r = explain(in, result, err);
 	sbx_result_free(result);
@@ -382,6 +410,7 @@ static int copy_out(struct installation *in, const char *to, struct sbx_error *e
 
 static void done(struct installation *in)
 {
+	sbx_libraries_watch(in->build->owner, NULL);
 	sbx_session_close(in->session);
 	sbx_network_free(in->network);
 	sbx_spec_free(in->spec);

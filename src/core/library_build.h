@@ -11,6 +11,8 @@
 
 #include <llmsandbox/library.h>
 
+struct sbx_libraries;
+
 struct sbx_build {
 	const struct sbx_lang *lang;
 	const struct sbx_backend *backend; /* NULL: the default */
@@ -20,6 +22,7 @@ struct sbx_build {
 	sbx_install_fn *on_progress;
 	void *userdata;
 	struct sbx_cancel *cancel;
+	struct sbx_libraries *owner; /* of the session that it is for, or NULL */
 };
 
 /*

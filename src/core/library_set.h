@@ -7,7 +7,10 @@
 
 #include <llmsandbox/library.h>
 
+#define SBX_INSTALL_MS 600000u /* how->timeout_ms 0 */
+
 struct sbx_backend;
+struct sbx_libraries;
 
 struct sbx_set_request {
 	const struct sbx_lang *lang;
@@ -15,6 +18,7 @@ struct sbx_set_request {
 	const struct sbx_backend *backend; /* that installs; NULL: the default */
 	const char *folder; /* where programs see the sets; NULL: where most do */
 	const struct sbx_install *how; /* the rest of it */
+	struct sbx_libraries *owner;   /* of the session that it is for, or NULL */
 };
 
 /* A set that stays while lock_fd is open. */

@@ -2,30 +2,27 @@
 #include "core/library_store.h"
 
 #include "base/auto.h"
-#include "base/clock.h"
 #include "base/io.h"
 #include "base/sha256.h"
 #include "base/strv.h"
 #include "core/cache.h"
-#include "core/cancel.h"
 #include "core/library_files.h"
 #include "core/library_json.h"
+#include "core/library_lock.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define FOLDER	    "libraries"
 #define CAP_BYTES   (5ull << 30)
 #define SETS_MAX    10000
 #define INDEX_MAX   (8u << 20)
-#define LOCK_LOOK_MS 50
 
 /* ---- the folders ---- */
 
@@ -122,111 +119,6 @@ static bool is_hex(const char *text, size_t len)
 	return strlen(text) == len && strspn(text, "0123456789abcdef") == len;
 }
 
-static void index_name(const char *id, const char *end, char ret[64])
-{
-	snprintf(ret, 64, "%.16s%s", id, end);
-}
-
-/* ---- locks ---- */
-
-/* An open file that nobody has removed in the meantime. */
-static int open_lock(int folder_fd, const char *name)
-{
-	return openat(folder_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-static bool is_linked(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_nlink > 0;
-}
-
-static void wait_a_moment(const struct sbx_store_wait *wait)
-{
-	struct pollfd p = {.fd = wait->cancel ? wait->cancel->eventfd : -1, .events = POLLIN};
-
-	/* An interrupt that nobody took keeps the eventfd readable: then the time is all that waits. */
-	if (wait->cancel != NULL && atomic_load(&wait->cancel->interrupts) > 0)
-		p.fd = -1;
-	poll(&p, 1, LOCK_LOOK_MS);
-}
-
-static int wait_for_lock(int fd, int how, const struct sbx_store_wait *wait, struct sbx_error *err)
-{
-	static const char text[] = "waiting for another process that installs the same libraries ...\n";
-	bool told = false;
-
-	while (flock(fd, how | LOCK_NB) < 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EWOULDBLOCK)
-			return sbx_fail_errno(err, errno, "cannot lock a set of libraries");
-		if (wait->cancel != NULL && atomic_load(&wait->cancel->killed))
-			return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
-		if (wait->deadline_ns != 0 && sbx_now_ns() >= wait->deadline_ns)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"another process is still installing the same libraries");
-		if (!told && wait->on_progress != NULL)
-			wait->on_progress(text, sizeof(text) - 1, wait->userdata);
-		told = true;
-		wait_a_moment(wait);
-	}
-	return 0;
-}
-
-int sbx_store_lock(const struct sbx_store *store, const char *id, bool alone,
-		   const struct sbx_store_wait *wait, int *ret_fd, struct sbx_error *err)
-{
-	char name[64];
-
-	index_name(id, ".lock", name);
-	for (;;) {
-		auto_close int fd = open_lock(store->index_fd, name);
-		int r;
-
-		if (fd < 0)
-			return sbx_fail_errno(err, errno, "cannot open the lock of a set of libraries");
-		r = wait_for_lock(fd, alone ? LOCK_EX : LOCK_SH, wait, err);
-		if (r < 0)
-			return r;
-		if (is_linked(fd)) {
-			*ret_fd = take_fd(fd);
-			return 0;
-		}
-	}
-}
-
-void sbx_store_touch(int lock_fd)
-{
-	futimens(lock_fd, NULL);
-}
-
-/* The lock of the store itself, for moments only. */
-static int lock_store(const struct sbx_store *store)
-{
-	auto_close int fd = open_lock(store->fd, "lock");
-
-	while (fd >= 0 && flock(fd, LOCK_EX) < 0) {
-		if (errno != EINTR)
-			return -1;
-	}
-	return take_fd(fd);
-}
-
-/* The lock of a set alone, if nobody has it: a descriptor, or -1. */
-static int try_lock(const struct sbx_store *store, const char *id)
-{
-	char name[64];
-	auto_close int fd = -1;
-
-	index_name(id, ".lock", name);
-	fd = open_lock(store->index_fd, name);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_linked(fd))
-		return -1;
-	return take_fd(fd);
-}
-
 /* ---- reading ---- */
 
 static uint64_t last_use(const struct sbx_store *store, const char *id)
@@ -234,7 +126,7 @@ static uint64_t last_use(const struct sbx_store *store, const char *id)
 	struct stat st;
 	char name[64];
 
-	index_name(id, ".lock", name);
+	sbx_store_file_name(id, ".lock", name);
 	return fstatat(store->index_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_mtime : 0;
 }
 
@@ -253,7 +145,7 @@ int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_sto
 
 	if (!is_hex(id, SBX_STORE_ID - 1))
 		return not_found(id, err);
-	index_name(id, ".json", file);
+	sbx_store_file_name(id, ".json", file);
 	if (sbx_read_file(store->index_fd, file, INDEX_MAX, &text, &len, err) < 0 ||
 	    !sbx_set_from_json(text, len, &ret->set, ret->name))
 		return not_found(id, err);
@@ -268,20 +160,26 @@ int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_sto
 	return 0;
 }
 
-/* The next "ID.end" of the index, or false. */
-static bool next_id(DIR *folder, const char *end, char ret[SBX_STORE_ID])
+/* The next "DIGITS.end" of the index, of as many digits as there is room for; or false. */
+static bool next_digits(DIR *folder, const char *end, char *ret, size_t size)
 {
 	struct dirent *entry;
 
 	while ((entry = readdir(folder)) != NULL) {
-		if (strlen(entry->d_name) != SBX_STORE_ID - 1 + strlen(end) ||
-		    strcmp(entry->d_name + SBX_STORE_ID - 1, end) != 0)
+		if (strlen(entry->d_name) != size - 1 + strlen(end) ||
+		    strcmp(entry->d_name + size - 1, end) != 0)
 			continue;
-		snprintf(ret, SBX_STORE_ID, "%.16s", entry->d_name);
-		if (is_hex(ret, SBX_STORE_ID - 1))
+		memcpy(ret, entry->d_name, size - 1);
+		ret[size - 1] = '\0';
+		if (is_hex(ret, size - 1))
 			return true;
 	}
 	return false;
+}
+
+static bool next_id(DIR *folder, const char *end, char ret[SBX_STORE_ID])
+{
+	return next_digits(folder, end, ret, SBX_STORE_ID);
 }
 
 static DIR *open_list(int folder_fd, const char *name)
@@ -330,7 +228,7 @@ int sbx_store_verify(const struct sbx_store *store, const char *id, struct sbx_e
 	if (r < 0)
 		return r;
 	sbx_library_set_free(stored.set);
-	index_name(id, ".files", name);
+	sbx_store_file_name(id, ".files", name);
 	r = sbx_read_file(store->index_fd, name, SBX_SET_LIST_MAX, &list, &len, err);
 	if (r < 0)
 		return sbx_wrap(err, "the list of files of the set '%s'", id);
@@ -360,9 +258,17 @@ static void forget(const struct sbx_store *store, const char *id)
 	char name[64];
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		index_name(id, ends[i], name);
+		sbx_store_file_name(id, ends[i], name);
 		unlinkat(store->index_fd, name, 0);
 	}
+}
+
+static void forget_name(const struct sbx_store *store, const char *name)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	unlinkat(store->index_fd, file, 0);
 }
 
 /*
@@ -384,13 +290,14 @@ static int retire(const struct sbx_store *store, const char *id, char ret_name[S
 	if (renameat(store->fd, from, store->fd, to) < 0)
 		return sbx_fail_errno(err, errno, "cannot remove the set of libraries '%s'", id);
 	forget(store, id);
+	forget_name(store, stored.name);
 	memcpy(ret_name, stored.name, SBX_STORE_NAME);
 	return 0;
 }
 
 int sbx_store_remove(const struct sbx_store *store, const char *id, struct sbx_error *err)
 {
-	int lock_fd = lock_store(store), r;
+	int lock_fd = sbx_store_lock_all(store), r;
 	char name[SBX_STORE_NAME];
 
 	r = retire(store, id, name, err);
@@ -403,30 +310,8 @@ int sbx_store_remove(const struct sbx_store *store, const char *id, struct sbx_e
 
 /* ---- making ---- */
 
-/* A builder may have died after its folder had become the set's and before its record was there. */
-static void remove_unrecorded(const struct sbx_store *store, const char *id)
-{
-	auto_free char *name = NULL;
-	struct sbx_stored stored;
-	struct sbx_error ignored;
-	char file[64];
-	size_t len;
-	bool recorded;
-
-	snprintf(file, sizeof(file), "new/%.16s/name", id);
-	if (sbx_read_file(store->fd, file, SBX_STORE_NAME, &name, &len, &ignored) < 0 ||
-	    !is_hex(name, SBX_STORE_NAME - 1))
-		return;
-	recorded = sbx_store_read(store, id, &stored, &ignored) == 0;
-	if (!recorded || strcmp(stored.name, name) != 0)
-		remove_path(store, "sets", name);
-	if (recorded)
-		sbx_library_set_free(stored.set);
-}
-
 void sbx_store_unstage(const struct sbx_store *store, const char *id)
 {
-	remove_unrecorded(store, id);
 	remove_path(store, "new", id);
 }
 
@@ -437,12 +322,10 @@ static int write_file(int folder_fd, const char *name, const void *data, size_t 
 	return fd < 0 ? -errno : sbx_write_all(fd, data, len);
 }
 
-int sbx_store_stage(const struct sbx_store *store, const char *id, const char *name, char **ret,
+int sbx_store_stage(const struct sbx_store *store, const char *id, char **ret,
 		    struct sbx_error *err)
 {
 	auto_free char *path = NULL;
-	char file[64];
-	int r;
 
 	sbx_store_unstage(store, id);
 	if (asprintf(&path, "%s/new/%s", store->path, id) < 0) {
@@ -451,10 +334,6 @@ int sbx_store_stage(const struct sbx_store *store, const char *id, const char *n
 	}
 	if (mkdir(path, 0700) < 0)
 		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", path);
-	snprintf(file, sizeof(file), "new/%.16s/name", id);
-	r = write_file(store->fd, file, name, strlen(name));
-	if (r < 0)
-		return sbx_fail_errno(err, -r, "cannot write '%s/name'", path);
 	*ret = take_ptr(path);
 	return 0;
 }
@@ -484,7 +363,7 @@ static int write_record(const struct sbx_store *store, const char *name,
 
 	if (text == NULL)
 		return sbx_fail(err, SBX_E_SYSTEM, "cannot describe a set of libraries");
-	index_name(set->id, ".json", file);
+	sbx_store_file_name(set->id, ".json", file);
 	return write_index(store, file, text, strlen(text), err);
 }
 
@@ -508,18 +387,17 @@ int sbx_store_publish(const struct sbx_store *store, const char *staging, const 
 	if (r < 0)
 		return r;
 	set->made = set->used = (uint64_t)time(NULL);
-	lock_fd = lock_store(store);
+	lock_fd = sbx_store_lock_all(store);
 	if (lock_fd < 0)
 		return sbx_fail_errno(err, errno, "cannot lock the sets of libraries");
-	if (rename(from, to) < 0)
-		return sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
-	index_name(set->id, ".files", file);
-	r = write_index(store, file, list.data, list.len, err);
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	r = write_index(store, file, "", 0, err);
+	if (r == 0 && rename(from, to) < 0)
+		r = sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
+	sbx_store_file_name(set->id, ".files", file);
 	if (r == 0)
-		r = write_record(store, name, set, err);
-	if (r < 0)
-		sbx_remove_tree(to);
-	return r;
+		r = write_index(store, file, list.data, list.len, err);
+	return r < 0 ? r : write_record(store, name, set, err);
 }
 
 /* ---- sweeping ---- */
@@ -548,8 +426,8 @@ static int by_use(const void *a, const void *b)
 /* A set that somebody uses stays. */
 static bool evict(const struct sbx_store *store, const char *id)
 {
-	auto_close int set_fd = try_lock(store, id);
-	auto_close int store_fd = set_fd < 0 ? -1 : lock_store(store);
+	auto_close int set_fd = sbx_store_try_lock(store, id);
+	auto_close int store_fd = set_fd < 0 ? -1 : sbx_store_lock_all(store);
 	char folder[SBX_STORE_NAME], name[64];
 	struct sbx_error ignored;
 
@@ -557,7 +435,7 @@ static bool evict(const struct sbx_store *store, const char *id)
 		return false;
 	if (retire(store, id, folder, &ignored) == 0)
 		remove_path(store, "new", folder);
-	index_name(id, ".lock", name);
+	sbx_store_file_name(id, ".lock", name);
 	unlinkat(store->index_fd, name, 0);
 	return true;
 }
@@ -595,7 +473,7 @@ static void sweep_new(const struct sbx_store *store)
 			remove_path(store, "new", entry->d_name);
 		if (!is_hex(entry->d_name, SBX_STORE_ID - 1))
 			continue;
-		lock_fd = try_lock(store, entry->d_name);
+		lock_fd = sbx_store_try_lock(store, entry->d_name);
 		if (lock_fd >= 0)
 			sbx_store_unstage(store, entry->d_name);
 	}
@@ -603,8 +481,87 @@ static void sweep_new(const struct sbx_store *store)
 		closedir(folder);
 }
 
+/* Locks of sets that were never made. */
+static void sweep_locks(const struct sbx_store *store)
+{
+	DIR *folder = open_list(store->fd, "index");
+	char id[SBX_STORE_ID], name[64];
+
+	while (folder != NULL && next_id(folder, ".lock", id)) {
+		struct stat st;
+		auto_close int lock_fd = -1;
+
+		sbx_store_file_name(id, ".json", name);
+		if (fstatat(store->index_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		lock_fd = sbx_store_try_lock(store, id);
+		sbx_store_file_name(id, ".lock", name);
+		if (lock_fd >= 0)
+			unlinkat(store->index_fd, name, 0);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
+/* The names of all sets that have a record, one after the other; the caller frees them. */
+static char *list_names(const struct sbx_store *store, size_t *ret_count)
+{
+	char *names = calloc(SETS_MAX, SBX_STORE_NAME);
+	DIR *folder = open_list(store->fd, "index");
+	char id[SBX_STORE_ID];
+	size_t count = 0;
+
+	while (names != NULL && folder != NULL && count < SETS_MAX && next_id(folder, ".json", id)) {
+		struct sbx_stored stored;
+		struct sbx_error ignored;
+
+		if (sbx_store_read(store, id, &stored, &ignored) < 0)
+			continue;
+		sbx_library_set_free(stored.set);
+		memcpy(names + SBX_STORE_NAME * count++, stored.name, SBX_STORE_NAME);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	*ret_count = count;
+	return names;
+}
+
+static bool has_name(const char *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names + SBX_STORE_NAME * i, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Folders among the sets that no record names; under the lock, where no set is on its way. */
+static void sweep_orphans(const struct sbx_store *store)
+{
+	auto_close int lock_fd = sbx_store_lock_all(store);
+	auto_free char *names = NULL;
+	char name[SBX_STORE_NAME], from[64], to[64];
+	DIR *folder;
+	size_t count;
+
+	names = list_names(store, &count);
+	folder = lock_fd < 0 || names == NULL ? NULL : open_list(store->fd, "index");
+	while (folder != NULL && count < SETS_MAX && next_digits(folder, ".name", name, sizeof(name))) {
+		if (has_name(names, count, name))
+			continue;
+		snprintf(from, sizeof(from), "sets/%s", name);
+		snprintf(to, sizeof(to), "new/%s", name);
+		renameat(store->fd, from, store->fd, to);
+		forget_name(store, name);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
 void sbx_store_sweep(const struct sbx_store *store)
 {
+	sweep_locks(store);
+	sweep_orphans(store);
 	sweep_new(store);
 	sweep_sets(store);
 }

@@ -7,6 +7,7 @@
  *	libraries/index/ID.files its files and their hashes
  *	libraries/index/ID.lock	shared: somebody uses it; exclusive: it is being made or removed.
  *				Its time is when the set was last used
+ *	libraries/index/NAME.name there is a folder of this name among the sets
  *	libraries/sets/NAME/	the files. Sandboxes see `sets` as a whole, so that a set made
  *				later is there at once; they cannot list it, and NAME is random
  *	libraries/new/ID/	half-built; whoever gets the lock of ID may throw it away.
@@ -51,31 +52,12 @@ void sbx_store_id(const char *language, const char *tool_chain, const char *cons
 /* 128 random bits for the name of a folder. */
 int sbx_store_new_name(char ret[SBX_STORE_NAME], struct sbx_error *err);
 
-/*
- * Take the lock of a set, shared or alone: waits for who has it, until the deadline or the
- * cancel. The lock is *ret_fd until that is closed.
- */
-struct sbx_store_wait {
-	uint64_t deadline_ns; /* 0: none */
-	struct sbx_cancel *cancel;
-	sbx_install_fn *on_progress; /* told that somebody else is at it */
-	void *userdata;
-};
-int sbx_store_lock(const struct sbx_store *store, const char *id, bool alone,
-		   const struct sbx_store_wait *wait, int *ret_fd, struct sbx_error *err);
-
-/* Note that the set is used now. */
-void sbx_store_touch(int lock_fd);
-
 /* Read what a set is. SBX_E_NOT_FOUND when it is not there or not whole. */
 int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_stored *ret,
 		   struct sbx_error *err);
 
-/*
- * A folder to build in, new/ID, for the set that will be called name; its path is the caller's.
- * The lock is held alone.
- */
-int sbx_store_stage(const struct sbx_store *store, const char *id, const char *name, char **ret,
+/* A folder to build in, new/ID; its path is the caller's. The lock is held alone. */
+int sbx_store_stage(const struct sbx_store *store, const char *id, char **ret,
 		    struct sbx_error *err);
 
 /*
@@ -85,7 +67,7 @@ int sbx_store_stage(const struct sbx_store *store, const char *id, const char *n
 int sbx_store_publish(const struct sbx_store *store, const char *staging, const char *name,
 		      struct sbx_library_set *set, struct sbx_error *err);
 
-/* Throw away a staging folder, and what of its set has no record. The lock is held alone. */
+/* Throw away a staging folder. The lock is held alone. */
 void sbx_store_unstage(const struct sbx_store *store, const char *id);
 
 /* Remove a set. SBX_E_NOT_FOUND. */
@@ -99,7 +81,7 @@ int sbx_store_list(const struct sbx_store *store, struct sbx_library_set ***ret,
 int sbx_store_verify(const struct sbx_store *store, const char *id, struct sbx_error *err);
 
 /*
- * Throw away what was left half-built, and the sets that were not used for longest until the
+ * Throw away what was left half-built or has no record, and the sets that were not used for longest until the
  * rest is within the cap; none that somebody uses.
  */
 void sbx_store_sweep(const struct sbx_store *store);

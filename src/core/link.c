@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define PING_MS		20000 /* then it is asked whether it is there */
 #define SILENCE_MS	60000 /* of an agent that owes an answer */
 #define RELAY_QUEUE_MAX (1u << 20) /* beyond it the relay waits until the stream has taken some */
 
@@ -67,7 +68,7 @@ int sbx_link_queue(struct sbx_link *link, enum wire_type type, uint32_t channel,
 
 size_t sbx_link_queued(const struct sbx_link *link)
 {
-	return link->conn.out.len - link->conn.out_at;
+	return sbx_conn_queued(&link->conn);
 }
 
 int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err)
@@ -91,6 +92,8 @@ static int on_frame(struct sbx_link *link, const struct wire_frame *frame, struc
 		sbx_link_refusal(frame, err);
 		return sbx_wrap(err, "the sandbox gave up");
 	}
+	if (frame->channel == 0 && frame->type == WIRE_PONG)
+		return 0;
 	if (frame->channel & WIRE_FROM_AGENT && link->relay != NULL)
 		return sbx_relay_take(link->relay, frame, err);
 	for (struct sbx_channel *ch = link->channels; ch != NULL; ch = ch->next) {
@@ -122,6 +125,7 @@ static int take_frames(struct sbx_link *link, struct sbx_error *err)
 	int r = sbx_conn_fill(&link->conn, err);
 
 	link->heard_ns = sbx_now_ns();
+	link->pinged = false;
 	return r < 0 ? r : act_on_frames(link, err);
 }
 
@@ -171,10 +175,11 @@ static int wait_and_act(struct sbx_link *link, struct sbx_wait *wait, struct sbx
 		{.fd = wait->wants_input ? wait->input_fd : -1, .events = POLLIN},
 		{.fd = may_relay(link) ? sbx_relay_fd(link->relay) : -1, .events = POLLIN},
 	};
-	int r = 0;
+	bool written = wait->for_room && !sbx_conn_has_output(&link->conn);
+	int timeout_ms = written ? 0 : sbx_poll_ms(wait->deadline_ns), r = 0;
 
 	wait->input_ready = false;
-	if (poll(fds, sizeof(fds) / sizeof(fds[0]), sbx_poll_ms(wait->deadline_ns)) < 0)
+	if (poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms) < 0)
 		return errno == EINTR ? 0
 				      : sbx_fail_errno(err, errno, "cannot wait for the sandbox");
 	for (int i = 1; i <= 2; i++) {
@@ -206,26 +211,54 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 	return r;
 }
 
-int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+/* The agent has not spoken for so long that something must be done about it. */
+static int act_on_silence(struct sbx_link *link, struct sbx_error *err)
 {
-	struct sbx_session *s = link->session;
-	uint64_t silent_ns = link->heard_ns + SILENCE_MS * SBX_NS_PER_MS;
-	struct sbx_wait wait = {.cancel = cancel, .deadline_ns = silent_ns};
-	int r;
+	int r = sbx_session_check(link->session, err);
 
-	if (s->ends_ns != 0 && s->ends_ns < silent_ns)
-		wait.deadline_ns = s->ends_ns;
-	r = sbx_link_turn(link, &wait, err);
-	if (r < 0 || link->lost || sbx_now_ns() < wait.deadline_ns)
-		return r;
-	if (link->heard_ns + SILENCE_MS * SBX_NS_PER_MS > silent_ns && wait.deadline_ns == silent_ns)
-		return 0; /* it spoke just now */
+	if (r == 0 && !link->pinged) {
+		link->pinged = true;
+		return sbx_link_queue(link, WIRE_PING, 0, NULL, 0, err);
+	}
 	link->failed = true;
-	sbx_place_kill(s->place);
-	r = sbx_session_check(s, err);
+	sbx_place_kill(link->session->place);
 	return r < 0 ? r
 		     : sbx_fail(err, SBX_E_TIMEOUT,
 				"the sandbox has not answered for %d seconds and was killed; open a new "
 				"session",
 				SILENCE_MS / 1000);
+}
+
+static int await(struct sbx_link *link, struct sbx_cancel *cancel, bool for_room,
+		 struct sbx_error *err)
+{
+	uint64_t ends_ns = link->session->ends_ns;
+	uint64_t before_ns = link->heard_ns;
+	struct sbx_wait wait = {
+		.cancel = cancel,
+		.deadline_ns =
+			before_ns + (link->pinged ? SILENCE_MS : PING_MS) * SBX_NS_PER_MS,
+		.for_room = for_room,
+	};
+	int r;
+
+	if (ends_ns != 0 && ends_ns < wait.deadline_ns)
+		wait.deadline_ns = ends_ns;
+	r = sbx_link_turn(link, &wait, err);
+	if (r < 0 || link->lost || sbx_now_ns() < wait.deadline_ns)
+		return r;
+	/* It spoke just now: unless its time is over, all is well. */
+	if (link->heard_ns > before_ns && wait.deadline_ns != ends_ns)
+		return 0;
+	return act_on_silence(link, err);
+}
+
+int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	return await(link, cancel, false, err);
+}
+
+int sbx_link_await_room(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	return await(link, cancel, true, err);
 }

@@ -61,6 +61,7 @@ struct sbx_link {
 	atomic_bool lost; /* the stream ended */
 	bool failed;	  /* a turn failed: the stream is out of step */
 	uint64_t heard_ns; /* when the agent said something last, or an operation began */
+	bool pinged;	   /* and was asked since whether it is there */
 };
 
 /* What a turn waits for besides frames. */
@@ -70,6 +71,7 @@ struct sbx_wait {
 	int input_fd;		   /* wait until it is readable too, where wants_input */
 	bool wants_input;
 	bool input_ready; /* it is */
+	bool for_room;	  /* the stream taking all that was queued is something that happened */
 };
 
 int sbx_link_init(struct sbx_link *link, struct sbx_session *session, struct sbx_error *err);
@@ -96,10 +98,13 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 
 /*
  * A turn of somebody to whom the agent owes an answer. When the session's life is over, or the
- * agent has said nothing for a minute, the sandbox is killed and that is the error:
- * SBX_E_TIMEOUT.
+ * agent has said nothing for a minute, though it was asked whether it is there, the sandbox is
+ * killed and that is the error: SBX_E_TIMEOUT.
  */
 int sbx_link_await(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
+
+/* The same for somebody who waits for room: it returns too when all that was queued is written. */
+int sbx_link_await_room(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err);
 
 /* The agent's ERROR as ours: fills err and returns -code. */
 int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err);

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "core/package_hosts.h"
 #include "core/session.h"
 #include "egress/relay.h"
 
@@ -10,7 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LISTEN_MS 10000
+/* The hosts of the one language that will be run, or of all. */
+static int add_package_hosts(const struct sbx_spec *spec, struct sbx_network *network,
+			     struct sbx_error *err)
+{
+	const struct sbx_lang *lang = spec->language ? sbx_lang_find(spec->language) : NULL;
+
+	if (network->mode != SBX_NETWORK_PACKAGES)
+		return 0;
+	return sbx_package_hosts_allow(lang && lang->install ? lang : NULL, network, err);
+}
 
 int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 {
@@ -23,7 +33,7 @@ int sbx_network_open(struct sbx_session *s, struct sbx_error *err)
 	n->network = sbx_network_copy(s->spec->network);
 	if (n->network == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot open a session");
-	return 0;
+	return add_package_hosts(s->spec, n->network, err);
 }
 
 /* The relay itself is the link's to free. */
@@ -56,7 +66,8 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 			       : 0;
 	if (frame->type != WIRE_LISTENING || !wire_port_parse(frame->payload, frame->len, &m) ||
 	    m.port == 0)
-		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox answered LISTEN with a malformed %s",
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"the sandbox answered LISTEN with a malformed %s",
 				wire_type_name(frame->type));
 	l->port = m.port;
 	return 0;
@@ -64,14 +75,10 @@ static int on_listening(struct sbx_channel *ch, const struct wire_frame *frame,
 
 static int await_listening(struct sbx_session *s, const struct listening *l, struct sbx_error *err)
 {
-	struct sbx_wait wait = {.deadline_ns = sbx_deadline_ns(LISTEN_MS)};
 	int r = 0;
 
-	while (r == 0 && !l->done && !s->link.lost) {
-		r = sbx_link_turn(&s->link, &wait, err);
-		if (r == 0 && !l->done && sbx_now_ns() >= wait.deadline_ns)
-			r = sbx_fail(err, SBX_E_TIMEOUT, "the sandbox's proxy did not start in time");
-	}
+	while (r == 0 && !l->done && !s->link.lost)
+		r = sbx_link_await(&s->link, NULL, err);
 	if (r == 0 && !l->done)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");
@@ -119,7 +126,9 @@ int sbx_network_start(struct sbx_session *s, struct sbx_error *err)
 
 	if (r < 0 || s->link.relay == NULL || s->network.proxy_port != 0)
 		return r;
-	return start_proxy(s, err);
+	/* Connections outlive their programs: what was sent last, and who has to be told of the end. */
+	r = sbx_session_keep(s, err);
+	return r < 0 ? r : start_proxy(s, err);
 }
 
 /* ---- what users call ---- */
@@ -149,8 +158,12 @@ int sbx_session_set_network(struct sbx_session *s, const struct sbx_network *net
 	r = network == NULL ? sbx_network_new(SBX_NETWORK_NONE, &copy, err) : 0;
 	if (network != NULL && (copy = sbx_network_copy(network)) == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot keep a network");
-	if (r < 0)
+	if (r == 0)
+		r = add_package_hosts(s->spec, copy, err);
+	if (r < 0) {
+		sbx_network_free(copy);
 		return r;
+	}
 	pthread_mutex_lock(&n->lock);
 	if (n->relay != NULL)
 		r = sbx_relay_set_network(n->relay, copy, err);
@@ -220,7 +233,8 @@ static void describe(struct sbx_session *s, struct sbx_result *result)
 			continue;
 		}
 		sbx_network_describe(network, allowed, sizeof(allowed));
-		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s", allowed);
+		snprintf(line->detail, sizeof(line->detail), "through the proxy alone: %s",
+			 allowed);
 	}
 }
 

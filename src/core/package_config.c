@@ -123,20 +123,59 @@ static int add_config_files(struct sbx_package_config *config, const struct sbx_
 	return r;
 }
 
+static bool has_env(const struct sbx_package_config *config, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; config->env[i] != NULL; i++) {
+		if (strncmp(config->env[i], name, len) == 0 && config->env[i][len] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Our own value of a variable, where it has one. */
+static int add_variable(struct sbx_package_config *config, const char *name, struct sbx_error *err)
+{
+	const char *value = secure_getenv(name);
+	char *text = NULL;
+
+	if (value == NULL || has_env(config, name))
+		return 0;
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		text = NULL;
+	return add_env(config, text, err);
+}
+
 static int add_variables(struct sbx_package_config *config, const char *const *names,
 			 struct sbx_error *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; names != NULL && names[i] != NULL && r == 0; i++) {
-		const char *value = secure_getenv(names[i]);
-		char *text = NULL;
+	for (size_t i = 0; names != NULL && names[i] != NULL && r == 0; i++)
+		r = add_variable(config, names[i], err);
+	return r;
+}
 
-		if (value == NULL)
+/* "${NAME}" of npm's files, "${env.NAME}" of Maven's: what a file refers to belongs to it. */
+static int add_references(struct sbx_package_config *config, const struct sbx_file *file,
+			  struct sbx_error *err)
+{
+	const char *at = file->data, *end = at + file->len;
+	int r = 0;
+
+	while (r == 0 && (at = memmem(at, (size_t)(end - at), "${", 2)) != NULL) {
+		char name[128];
+		size_t len;
+
+		at += 2;
+		at += strncmp(at, "env.", 4) == 0 ? 4 : 0;
+		len = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+		if (len == 0 || len >= sizeof(name) || at[len] != '}')
 			continue;
-		if (asprintf(&text, "%s=%s", names[i], value) < 0)
-			text = NULL;
-		r = add_env(config, text, err);
+		memcpy(name, at, len);
+		name[len] = '\0';
+		r = add_variable(config, name, err);
 	}
 	return r;
 }
@@ -190,6 +229,8 @@ int sbx_package_config_read(const struct sbx_lang_install *install, const char *
 	if (config.env == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot keep the configuration of a package manager");
 	r = add_config_files(&config, install->config, home, err);
+	for (size_t i = 0; i < config.file_count && r == 0; i++)
+		r = add_references(&config, &config.files[i], err);
 	if (r == 0)
 		r = add_variables(&config, install->variables, err);
 	if (r == 0)

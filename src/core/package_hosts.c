@@ -43,7 +43,10 @@ static void add_rule(struct sbx_buf *rules, const struct sbx_package_config *con
 		name[i] = (char)tolower((unsigned char)host[i]);
 	}
 	name[host_len] = '\0';
-	mark = sbx_package_config_names(config, name) ? 'c' : 'd';
+	/* What blocks a repository is written as this. */
+	if (strcmp(name, "0.0.0.0") == 0 || strcmp(name, "[::]") == 0)
+		return;
+	mark = config != NULL && sbx_package_config_names(config, name) ? 'c' : 'd';
 	snprintf(line, sizeof(line), "%c %s%s:%u\n", mark, below ? "*." : "", name, port);
 	if (rules->data == NULL || strstr(rules->data, line) == NULL)
 		sbx_buf_puts(rules, line);
@@ -294,6 +297,17 @@ static int allow_rules(char *text, struct sbx_network *network, struct sbx_error
 			count++;
 	}
 	return count > 0 ? 0 : sbx_fail(err, SBX_E_UNAVAILABLE, "no host of a package manager is known");
+}
+
+void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
+			    struct sbx_network *network)
+{
+	auto_buf struct sbx_buf rules = SBX_BUF_INIT(ANSWER_MAX);
+	struct sbx_error ignored;
+
+	read_answer(&rules, install, NULL, text);
+	if (!rules.failed && rules.len > 0)
+		allow_rules(rules.data, network, &ignored);
 }
 
 static int allow_one(const struct sbx_lang *lang, bool anew, struct sbx_network *network,

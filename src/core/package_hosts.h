@@ -22,6 +22,10 @@ int sbx_package_hosts_allow(const struct sbx_lang *lang, struct sbx_network *net
 int sbx_package_hosts_ask(const struct sbx_lang *lang, struct sbx_network *network,
 			  struct sbx_error *err);
 
+/* Allow the hosts in what a step of an installation printed, as public ones. */
+void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
+			    struct sbx_network *network);
+
 /* Show what of the host the package manager must see, in a spec for its sandbox. */
 struct sbx_spec;
 int sbx_package_hosts_show(const struct sbx_lang_install *install, struct sbx_spec *spec,

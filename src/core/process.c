@@ -30,6 +30,9 @@ struct sbx_process {
 	uint64_t oom_kills; /* of the sandbox when it began */
 	uint64_t attempts;  /* on the network, before it */
 	bool out_of_memory;
+	atomic_ullong kill_by_ns; /* until when it must have ended; 0: there is no such time */
+	atomic_bool killed; /* SIGKILL was asked for */
+	bool overdue;	 /* it did not end in time, and we killed the sandbox */
 	bool started;	 /* the agent said so, or that it cannot be */
 	bool abandoned;	 /* nobody has the handle any more */
 	atomic_ullong signals; /* to be sent: bit n for signal n */
@@ -54,7 +57,8 @@ static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, stru
 	pthread_mutex_lock(&turn->lock);
 	r = p->take(ch, frame, err);
 	p->started |= frame->type == WIRE_STARTED || p->program.is_over;
-	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED)
+	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED &&
+	    p->program.exit.status == SIGKILL)
 		p->out_of_memory = count_oom_kills(p) > p->oom_kills;
 	if (p->program.is_over)
 		pthread_cond_broadcast(&turn->changed);
@@ -183,6 +187,10 @@ static int send_exec(struct sbx_process *p, const struct sbx_command *command,
 	if (r < 0)
 		return r;
 	exec.env = env;
+	if (exec.wall_ms != 0)
+		p->kill_by_ns = sbx_deadline_ns(exec.wall_ms < UINT64_MAX - SBX_GRACE_MS
+							? exec.wall_ms + SBX_GRACE_MS
+							: exec.wall_ms);
 	r = sbx_program_start(&p->program, &exec, err);
 	if (r < 0)
 		return r;
@@ -267,6 +275,16 @@ static bool is_killed(struct sbx_cancel *cancel)
 	return cancel != NULL && atomic_load(&cancel->killed);
 }
 
+/* The agent had its time to end it. */
+static bool is_overdue(const struct sbx_process *p)
+{
+	const struct sbx_session *s = p->session;
+	uint64_t now = sbx_now_ns();
+
+	return (p->kill_by_ns != 0 && now >= p->kill_by_ns) ||
+	       (s->ends_ns != 0 && now >= s->ends_ns + SBX_GRACE_MS * SBX_NS_PER_MS);
+}
+
 /* With the turn's lock held: until it is over, the sandbox gone, the time over, or cancelled. */
 static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_cancel *cancel)
 {
@@ -277,6 +295,10 @@ static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_ca
 		struct timespec until = earlier_of(deadline_ns, sbx_deadline_ns(LOOK_MS));
 
 		pthread_cond_timedwait(&turn->changed, &turn->lock, &until);
+		if (p->program.is_over || p->overdue || !is_overdue(p))
+			continue;
+		p->overdue = true;
+		sbx_place_kill(p->session->place);
 	}
 }
 
@@ -284,7 +306,9 @@ static int describe_end(struct sbx_process *p, struct sbx_result *result, struct
 {
 	struct sbx_ending end = {
 		.exit = &p->program.exit,
-		.cancelled = p->program.exit.reason == WIRE_KILLED,
+		.cancelled = p->program.exit.reason == WIRE_KILLED ||
+			     (p->killed && !p->program.is_over),
+		.overdue = p->overdue && !p->program.is_over,
 		.out_of_memory = p->out_of_memory,
 		.lost = !p->program.is_over,
 		.capture = {&p->capture[0], &p->capture[1]},
@@ -304,9 +328,9 @@ int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_canc
 		     struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_turn *turn = &p->session->turn;
-	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE
-				       ? 0
-				       : sbx_now_ns() + timeout_ms * SBX_NS_PER_MS;
+	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE ? 0
+			       : timeout_ms == 0	      ? sbx_now_ns()
+							      : sbx_deadline_ns(timeout_ms);
 	struct sbx_result *result = calloc(1, sizeof(*result));
 	struct sbx_error lent;
 	int r;
@@ -355,6 +379,8 @@ int sbx_process_signal(struct sbx_process *p, int signo, struct sbx_error *err)
 
 	if (signo < 1 || signo > 63)
 		return sbx_fail(err ? err : &lent, SBX_E_INVALID, "there is no signal %d", signo);
+	if (signo == SIGKILL && !atomic_exchange(&p->killed, true))
+		p->kill_by_ns = sbx_deadline_ns(SBX_GRACE_MS);
 	atomic_fetch_or(&p->signals, 1ull << signo);
 	sbx_link_wake(&p->session->link);
 	return 0;

@@ -28,9 +28,9 @@
 #define IDLE_MS_STANDARD     (10ull * 60 * 1000)
 #define LIFETIME_MS_STANDARD (60ull * 60 * 1000)
 
-#define ID_BYTES     16	 /* of randomness */
+#define ID_BYTES     16 /* of randomness */
 #define ID_MAX	     sizeof(((struct sbx_session_info *)NULL)->id)
-#define WAITERS_MAX  16	 /* for one session, to have it alone */
+#define WAITERS_MAX  16 /* for one session, to have it alone */
 #define LATE_KILL_NS (500 * SBX_NS_PER_MS)
 
 #define NEVER UINT64_MAX
@@ -38,6 +38,7 @@
 /* Somebody who waits to have a session alone. */
 struct waiter {
 	int wake_fd;
+	struct sbx_cancel *cancel; /* or NULL */
 	bool granted;
 	TAILQ_ENTRY(waiter) link;
 };
@@ -51,7 +52,8 @@ struct entry {
 	uint64_t used_ns;	       /* when it was opened or released last */
 	uint64_t life_ends_ns;	       /* or NEVER */
 	unsigned int holders;
-	bool alone; /* one of them has it alone */
+	bool alone;		   /* one of them has it alone … */
+	struct sbx_cancel *cancel; /* … and this to be stopped by, or NULL */
 	TAILQ_HEAD(, waiter) waiters;
 	unsigned int waiter_count;
 	struct sbx_ended ended; /* how it ended, and when; SBX_ALIVE before */
@@ -64,7 +66,7 @@ TAILQ_HEAD(entries, entry);
 
 struct sbx_registry {
 	struct sbx_registry_limits limits;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock;	/* of all below */
 	pthread_cond_t changed; /* for the thread: something may be due earlier */
 	pthread_cond_t gone;	/* an entry is, or an opening */
 	pthread_t thread;
@@ -118,17 +120,20 @@ static int fail_unknown(const struct sbx_registry *r, const char *owner, const c
 
 	if (e != NULL)
 		return sbx_ended_fail(e, SBX_E_NOT_FOUND, err);
-	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"there is no session '%.64s': it was never opened, or ended long ago; create a new "
-			"one",
-			name);
+	return sbx_fail(
+		err, SBX_E_NOT_FOUND,
+		"there is no session '%.64s': it was never opened, or ended long ago; create a new "
+		"one",
+		name);
 }
 
 /* ---- ending ---- */
 
 static uint64_t after_ns(uint64_t begin_ns, uint64_t ms)
 {
-	return ms == SBX_TIMEOUT_NONE ? NEVER : begin_ns + ms * SBX_NS_PER_MS;
+	if (ms >= (NEVER - begin_ns) / SBX_NS_PER_MS)
+		return NEVER;
+	return begin_ns + ms * SBX_NS_PER_MS;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -172,15 +177,19 @@ static void end_entry(struct sbx_registry *r, struct entry *e, enum sbx_end end,
 	TAILQ_REMOVE(&r->live, e, link);
 	TAILQ_INSERT_TAIL(&r->ending, e, link);
 	TAILQ_FOREACH(w, &e->waiters, link)
-		eventfd_write(w->wake_fd, 1);
+	eventfd_write(w->wake_fd, 1);
 	pthread_cond_signal(&r->changed);
 }
 
 static void kill_holders(struct entry *e)
 {
 	e->kill_ns = NEVER;
-	if (e->holders > 0)
+	if (e->holders > 0) {
 		sbx_place_kill(e->session->place);
+		sbx_libraries_end(&e->session->libraries);
+	}
+	if (e->cancel != NULL)
+		sbx_cancel_kill(e->cancel);
 }
 
 static void end_now(struct sbx_registry *r, struct entry *e)
@@ -253,9 +262,9 @@ static uint64_t next_due_ns(const struct sbx_registry *r)
 	uint64_t due = NEVER;
 
 	TAILQ_FOREACH(e, &r->live, link)
-		due = earlier(due, ends_ns(e));
+	due = earlier(due, ends_ns(e));
 	TAILQ_FOREACH(e, &r->ending, link)
-		due = earlier(due, e->kill_ns);
+	due = earlier(due, e->kill_ns);
 	return due;
 }
 
@@ -298,7 +307,8 @@ static int start_thread(struct sbx_registry *r, struct sbx_error *err)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failure = pthread_create(&r->thread, NULL, keep_time, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failure ? sbx_fail_errno(err, failure, "cannot start the thread of the sessions") : 0;
+	return failure ? sbx_fail_errno(err, failure, "cannot start the thread of the sessions")
+		       : 0;
 }
 
 /* ---- new and free ---- */
@@ -336,7 +346,8 @@ int sbx_registry_new(const struct sbx_registry_limits *limits, struct sbx_regist
 	r->limits = limits ? *limits : (struct sbx_registry_limits){0};
 	r->limits.most = r->limits.most ? r->limits.most : MOST_STANDARD;
 	r->limits.idle_ms = r->limits.idle_ms ? r->limits.idle_ms : IDLE_MS_STANDARD;
-	r->limits.lifetime_ms = r->limits.lifetime_ms ? r->limits.lifetime_ms : LIFETIME_MS_STANDARD;
+	r->limits.lifetime_ms =
+		r->limits.lifetime_ms ? r->limits.lifetime_ms : LIFETIME_MS_STANDARD;
 	TAILQ_INIT(&r->live);
 	TAILQ_INIT(&r->ending);
 	init_locks(r);
@@ -382,8 +393,8 @@ static int copy_text(const char *what, const char *text, char *ret, size_t size,
 		     struct sbx_error *err)
 {
 	if (text != NULL && strlen(text) >= size)
-		return sbx_fail(err, SBX_E_INVALID, "the %s '%.64s…' is longer than %zu bytes", what, text,
-				size - 1);
+		return sbx_fail(err, SBX_E_INVALID, "the %s '%.64s…' is longer than %zu bytes",
+				what, text, size - 1);
 	snprintf(ret, size, "%s", text ? text : "");
 	return 0;
 }
@@ -431,12 +442,14 @@ static int reserve(struct sbx_registry *r, struct sbx_error *err)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->over) {
-		result = sbx_fail(err, SBX_E_UNAVAILABLE, "the sessions end now; no new one is opened");
+		result = sbx_fail(err, SBX_E_UNAVAILABLE,
+				  "the sessions end now; no new one is opened");
 	} else if (r->count >= r->limits.most) {
-		result = sbx_fail(err, SBX_E_LIMIT,
-				  "%zu sessions are open and no more are allowed; close one that is not "
-				  "needed, or wait until one expires",
-				  r->count);
+		result = sbx_fail(
+			err, SBX_E_LIMIT,
+			"%zu sessions are open and no more are allowed; close one that is not "
+			"needed, or wait until one expires",
+			r->count);
 	} else {
 		r->count++;
 		r->opening++;
@@ -557,6 +570,13 @@ static void hold(struct entry *e)
 	e->info.operations++;
 }
 
+static void hold_alone(struct entry *e, struct sbx_cancel *cancel)
+{
+	hold(e);
+	e->alone = true;
+	e->cancel = cancel;
+}
+
 int sbx_registry_acquire(struct sbx_registry *r, const char *owner, const char *id,
 			 struct sbx_session **ret, struct sbx_error *err)
 {
@@ -583,13 +603,13 @@ static void pass_on(struct entry *e)
 	struct waiter *w = TAILQ_FIRST(&e->waiters);
 
 	e->alone = false;
+	e->cancel = NULL;
 	if (w == NULL || e->ended.end != SBX_ALIVE)
 		return;
-	e->alone = true;
 	w->granted = true;
 	TAILQ_REMOVE(&e->waiters, w, link);
 	e->waiter_count--;
-	hold(e);
+	hold_alone(e, w->cancel);
 	eventfd_write(w->wake_fd, 1);
 }
 
@@ -655,15 +675,16 @@ static int queue_up(struct sbx_registry *r, struct entry *e, struct sbx_cancel *
 		    struct sbx_error *err)
 {
 	auto_close int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct waiter w = {.wake_fd = fd};
+	struct waiter w = {.wake_fd = fd, .cancel = cancel};
 	struct sbx_ended ended;
 
 	if (fd < 0)
 		return sbx_fail_errno(err, errno, "cannot wait for a session");
 	if (e->waiter_count >= WAITERS_MAX)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the session %s is busy and %u wait for it already; try again later",
-				e->info.id, e->waiter_count);
+		return sbx_fail(
+			err, SBX_E_UNAVAILABLE,
+			"the session %s is busy and %u wait for it already; try again later",
+			e->info.id, e->waiter_count);
 	TAILQ_INSERT_TAIL(&e->waiters, &w, link);
 	e->waiter_count++;
 	pthread_mutex_unlock(&r->lock);
@@ -697,8 +718,7 @@ int sbx_registry_acquire_alone(struct sbx_registry *r, const char *owner, const 
 	} else if (e->alone) {
 		result = queue_up(r, e, cancel, err);
 	} else {
-		e->alone = true;
-		hold(e);
+		hold_alone(e, cancel);
 	}
 	if (result == 0)
 		*ret = e->session;
@@ -718,10 +738,9 @@ int sbx_registry_check(struct sbx_registry *r, const struct sbx_session *session
 	end_due(r, sbx_now_ns());
 	e = get_held(r, session);
 	if (e->ended.end != SBX_ALIVE)
-		result = sbx_ended_fail(&e->ended,
-					e->ended.end == SBX_END_CLOSED ? SBX_E_UNAVAILABLE
-								       : SBX_E_TIMEOUT,
-					err);
+		result = sbx_ended_fail(
+			&e->ended,
+			e->ended.end == SBX_END_CLOSED ? SBX_E_UNAVAILABLE : SBX_E_TIMEOUT, err);
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }

@@ -11,7 +11,8 @@ bool sbx_owner_sees(const char *owner, const char *owner_of_it)
 
 bool sbx_is_named(const char *id, const char *label, const char *owner, const char *name)
 {
-	return strcmp(id, name) == 0 || (owner != NULL && label[0] != '\0' && strcmp(label, name) == 0);
+	return strcmp(id, name) == 0 ||
+	       (owner != NULL && label[0] != '\0' && strcmp(label, name) == 0);
 }
 
 void sbx_ended_add(struct sbx_ended_list *list, const struct sbx_ended *ended)
@@ -57,14 +58,17 @@ int sbx_ended_fail(const struct sbx_ended *e, enum sbx_code code, struct sbx_err
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	format_duration(e->after_ms, duration, sizeof(duration));
 	if (e->end == SBX_END_IDLE)
-		return sbx_fail(err, code,
-				"the session %s expired at %s, after %s without use, and its files are "
-				"gone; create a new one",
-				e->id, when, duration);
+		return sbx_fail(
+			err, code,
+			"the session %s expired at %s, after %s without use, and its files are "
+			"gone; create a new one",
+			e->id, when, duration);
 	if (e->end == SBX_END_LIFETIME)
-		return sbx_fail(err, code,
-				"the session %s expired at %s, when its life of %s was over, and its "
-				"files are gone; create a new one",
-				e->id, when, duration);
-	return sbx_fail(err, code, "the session %s was closed at %s; create a new one", e->id, when);
+		return sbx_fail(
+			err, code,
+			"the session %s expired at %s, when its life of %s was over, and its "
+			"files are gone; create a new one",
+			e->id, when, duration);
+	return sbx_fail(err, code, "the session %s was closed at %s; create a new one", e->id,
+			when);
 }

@@ -26,7 +26,7 @@ static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, stru
 
 	if (frame->type == WIRE_CREDIT) {
 		if (!wire_credit_parse(frame->payload, frame->len, &credit) ||
-		    credit.flow != WIRE_FLOW_DATA || credit.bytes > WIRE_WINDOW - slot->credit)
+		    credit.flow != WIRE_FLOW_DATA || credit.bytes > WIRE_FILE_WINDOW - slot->credit)
 			return sbx_fail(err, SBX_E_PROTOCOL,
 					"the sandbox granted credit it did not owe");
 		slot->credit += credit.bytes;
@@ -53,16 +53,18 @@ static int refused(const struct sbx_sender *s, struct sbx_error *err)
 	return -(int)err->code;
 }
 
-/* Wait for something to happen. */
-static int turn(struct sbx_sender *s, struct sbx_error *err)
+/* Wait for something to happen: for_room, that the stream takes what is queued. */
+static int turn(struct sbx_sender *s, bool for_room, struct sbx_error *err)
 {
+	struct sbx_link *link = &s->session->link;
 	int r = sbx_copy_cancelled(s->cancel, err);
 
 	if (r == 0)
 		r = sbx_session_check(s->session, err);
 	if (r == 0)
-		r = sbx_link_await(&s->session->link, s->cancel, err);
-	if (r == 0 && s->session->link.lost)
+		r = for_room ? sbx_link_await_room(link, s->cancel, err)
+			     : sbx_link_await(link, s->cancel, err);
+	if (r == 0 && link->lost)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"the sandbox of this session is gone; open a new session");
 	return r < 0 ? r : refused(s, err);
@@ -85,7 +87,7 @@ static int make_room(struct sbx_sender *s, struct sbx_error *err)
 	if (r == 0 && sbx_link_queued(&s->session->link) >= QUEUE_ENOUGH)
 		r = flush(s, err);
 	while (r == 0 && sbx_link_queued(&s->session->link) >= QUEUE_ENOUGH)
-		r = turn(s, err);
+		r = turn(s, true, err);
 	return r;
 }
 
@@ -135,7 +137,7 @@ int sbx_sender_end(struct sbx_sender *s, int r, struct sbx_error *err)
 	if (r == 0)
 		r = refused(s, err);
 	while (r == 0 && is_busy(s))
-		r = turn(s, err);
+		r = turn(s, false, err);
 	if (r < 0)
 		give_up(s);
 	sbx_session_end(s->session, r, err);
@@ -160,13 +162,13 @@ static int take_slot(struct sbx_sender *s, struct sbx_sender_slot **ret, struct 
 	int r = make_room(s, err);
 
 	while (r == 0 && (slot = free_slot(s)) == NULL)
-		r = turn(s, err);
+		r = turn(s, false, err);
 	if (r < 0)
 		return r;
 	*slot = (struct sbx_sender_slot){
 		.ch = {.on_frame = on_frame, .owner = slot},
 		.sender = s,
-		.credit = WIRE_WINDOW,
+		.credit = WIRE_FILE_WINDOW,
 		.busy = true,
 	};
 	sbx_link_add(&s->session->link, &slot->ch);
@@ -200,13 +202,19 @@ int sbx_sender_file(struct sbx_sender *s, const struct wire_put *put, struct sbx
 	return queue(s, WIRE_PUT, s->file, &payload, err);
 }
 
+/* Small files go together. */
+static int flush_much(struct sbx_sender *s, struct sbx_error *err)
+{
+	return sbx_link_queued(&s->session->link) < WIRE_PAYLOAD_MAX ? 0 : flush(s, err);
+}
+
 char *sbx_sender_room(struct sbx_sender *s, size_t *ret_len, struct sbx_error *err)
 {
 	int r = make_room(s, err);
 	char *at;
 
 	while (r == 0 && s->file->credit == 0)
-		r = turn(s, err);
+		r = turn(s, false, err);
 	if (r < 0)
 		return NULL;
 	*ret_len = s->file->credit < WIRE_PAYLOAD_MAX ? s->file->credit : WIRE_PAYLOAD_MAX;
@@ -218,7 +226,49 @@ int sbx_sender_commit(struct sbx_sender *s, size_t len, struct sbx_error *err)
 {
 	sbx_conn_commit(&s->session->link.conn, WIRE_DATA, s->file->ch.id, len);
 	s->file->credit -= len;
-	return flush(s, err);
+	return flush_much(s, err);
+}
+
+/* A piece by way of memory: the bytes, 0 at the end of the file, or -errno. */
+static ssize_t copy_piece(struct sbx_sender *s, int fd, uint64_t offset, size_t len)
+{
+	struct sbx_conn *conn = &s->session->link.conn;
+	struct sbx_error ignored;
+	char *at = sbx_conn_begin(conn, len, &ignored);
+	ssize_t n;
+
+	if (at == NULL)
+		return -ENOBUFS;
+	do
+		n = pread(fd, at, len, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		sbx_conn_commit(conn, WIRE_DATA, s->file->ch.id, (size_t)n);
+	return n < 0 ? -errno : n;
+}
+
+int sbx_sender_from_file(struct sbx_sender *s, int fd, uint64_t offset, uint64_t most,
+			 size_t *ret_len, struct sbx_error *err)
+{
+	int r = make_room(s, err);
+	ssize_t n = 0;
+	size_t len;
+
+	while (r == 0 && s->file->credit == 0)
+		r = turn(s, false, err);
+	if (r < 0)
+		return r;
+	len = s->file->credit < WIRE_PAYLOAD_MAX ? s->file->credit : WIRE_PAYLOAD_MAX;
+	len = most < len ? (size_t)most : len;
+	if (len >= SBX_BULK_LEAST)
+		n = sbx_conn_splice_file(&s->session->link.conn, s->file->ch.id, fd, offset, len);
+	if (n <= 0)
+		n = copy_piece(s, fd, offset, len);
+	if (n < 0)
+		return sbx_fail_errno(err, (int)-n, "cannot read a file of this machine");
+	s->file->credit -= (size_t)n;
+	*ret_len = (size_t)n;
+	return flush_much(s, err);
 }
 
 int sbx_sender_data(struct sbx_sender *s, const void *data, size_t len, struct sbx_error *err)

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define SBX_GRACE_MS 5000 /* what the agent gets to end something before we end it all */
+
 /* Whose turn it is; see turn.c. */
 struct sbx_turn {
 	pthread_mutex_t lock;	/* of what follows, and of background processes' results */

@@ -112,6 +112,9 @@ int sbx_sender_file(struct sbx_sender *s, const struct wire_put *put, struct sbx
 /* Where the next bytes of the file go: at least one, *ret_len at most. NULL: an error. */
 char *sbx_sender_room(struct sbx_sender *s, size_t *ret_len, struct sbx_error *err);
 int sbx_sender_commit(struct sbx_sender *s, size_t len, struct sbx_error *err);
+/* At most `most` bytes of a file, many of them without a copy: *ret_len of them, 0 at its end. */
+int sbx_sender_from_file(struct sbx_sender *s, int fd, uint64_t offset, uint64_t most,
+			 size_t *ret_len, struct sbx_error *err);
 int sbx_sender_data(struct sbx_sender *s, const void *data, size_t len, struct sbx_error *err);
 int sbx_sender_hole(struct sbx_sender *s, uint64_t bytes, struct sbx_error *err);
 int sbx_sender_end_file(struct sbx_sender *s, struct sbx_error *err);

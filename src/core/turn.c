@@ -110,6 +110,7 @@ int sbx_session_begin_for(struct sbx_session *s, struct sbx_cancel *cancel, stru
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"cancelled while another operation of the session ran");
 	s->link.heard_ns = sbx_now_ns();
+	s->link.pinged = false;
 	r = sbx_session_check(s, err);
 	if (r < 0)
 		give_back(&s->turn);
@@ -182,7 +183,9 @@ int sbx_session_keep(struct sbx_session *s, struct sbx_error *err)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r != 0)
 		return sbx_fail_errno(err, r, "cannot start the thread that keeps a session going");
+	pthread_mutex_lock(&s->turn.lock);
 	s->turn.keeper_runs = true;
+	pthread_mutex_unlock(&s->turn.lock);
 	return 0;
 }
 

@@ -49,7 +49,8 @@ const char *sbx_egress_verdict_name(enum sbx_egress_verdict verdict)
 		[SBX_EGRESS_FAILED] = "failed",
 	};
 
-	return (unsigned int)verdict < sizeof(names) / sizeof(names[0]) ? names[verdict] : "unknown";
+	return (unsigned int)verdict < sizeof(names) / sizeof(names[0]) ? names[verdict]
+									: "unknown";
 }
 
 int sbx_network_new(enum sbx_network_mode mode, struct sbx_network **ret, struct sbx_error *err)
@@ -59,7 +60,8 @@ int sbx_network_new(enum sbx_network_mode mode, struct sbx_network **ret, struct
 
 	err = err ? err : &lent;
 	if ((unsigned int)mode >= MODES)
-		return sbx_fail(err, SBX_E_INVALID, "there is no network mode number %d", (int)mode);
+		return sbx_fail(err, SBX_E_INVALID, "there is no network mode number %d",
+				(int)mode);
 	network = calloc(1, sizeof(*network));
 	if (network == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a network");

@@ -2,6 +2,7 @@
 #include "egress/relay.h"
 
 #include "base/clock.h"
+#include "base/splice.h"
 #include "egress/relay_inside.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ int sbx_relay_new(struct sbx_conn *conn, const struct sbx_network *network, uint
 	relay->stream = conn;
 	relay->started_ns = started_ns;
 	relay->now_ns = sbx_now_ns();
-	relay->epoll_fd = relay->timer_fd = relay->wake_fd = -1;
+	relay->epoll_fd = relay->timer_fd = relay->wake_fd = relay->pipe[0] = relay->pipe[1] = -1;
 	relay_log_init(&relay->log);
 	pthread_mutex_init(&relay->lock, NULL);
 	r = open_descriptors(relay, err);
@@ -59,6 +60,7 @@ int sbx_relay_new(struct sbx_conn *conn, const struct sbx_network *network, uint
 		return r;
 	}
 	relay_limits_set(&relay->limits, &network->limits, relay->now_ns);
+	sbx_conn_widen(conn);
 	*ret = relay;
 	return 0;
 }
@@ -80,6 +82,9 @@ void sbx_relay_free(struct sbx_relay *relay)
 		relay_conn_free(c);
 	}
 	resolver_free(relay->resolver);
+	relay->stream->bulk_in.take = NULL;
+	close_fd(relay->pipe[0]);
+	close_fd(relay->pipe[1]);
 	close_fd(relay->wake_fd);
 	close_fd(relay->timer_fd);
 	close_fd(relay->epoll_fd);
@@ -236,6 +241,34 @@ static void sweep(struct sbx_relay *relay)
 	}
 }
 
+/* ---- bulk ---- */
+
+static struct relay_conn *find(const struct sbx_relay *relay, uint32_t channel);
+
+static size_t take_bulk(void *owner, uint32_t channel, int stream_fd, size_t len)
+{
+	struct sbx_relay *relay = owner;
+	struct relay_conn *c = find(relay, channel);
+
+	/* New rules are for sbx_relay_take() to heed. */
+	if (c == NULL || atomic_load(&relay->has_pending) ||
+	    (relay->pipe[0] < 0 && sbx_splice_pipe(relay->pipe, WIRE_CONNECTION_WINDOW) < 0))
+		return 0;
+	relay->now_ns = sbx_now_ns();
+	return relay_conn_take_bulk(c, stream_fd, len);
+}
+
+/* While something is open, payloads are offered to us before they are read. */
+static void offer_bulk(struct sbx_relay *relay)
+{
+	bool is_wanted = false;
+
+	for (struct relay_conn *c = relay->conns; c != NULL && !is_wanted; c = c->next)
+		is_wanted = c->state == RELAY_OPEN;
+	relay->stream->bulk_in.owner = relay;
+	relay->stream->bulk_in.take = is_wanted ? take_bulk : NULL;
+}
+
 static int begin_call(struct sbx_relay *relay, struct sbx_error *err)
 {
 	relay->now_ns = sbx_now_ns();
@@ -246,6 +279,7 @@ static int end_call(struct sbx_relay *relay, int r)
 {
 	heed_rate(relay);
 	sweep(relay);
+	offer_bulk(relay);
 	set_timer(relay);
 	return r;
 }

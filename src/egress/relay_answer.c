@@ -65,20 +65,23 @@ static void write_rule(const struct relay_conn *c, const struct address *address
 static void append_advice(const struct relay_conn *c, struct sbx_buf *text)
 {
 	char allowed[ALLOWED_MOST], rule[HOST_NAME_MAX_BYTES + 16];
-	/* A name that leads to where it may not was allowed itself. */
+	/* A name with addresses was allowed itself, and leads to where it may not. */
 	const struct address *address = c->host.kind == HOST_IS_ADDRESS ? &c->host.address
 					: c->address_count > 0		? &c->addresses[0]
 									: NULL;
+	bool by_name;
 
 	sbx_network_describe(c->relay->network, allowed, sizeof(allowed));
 	sbx_buf_printf(text, "This sandbox may reach: %s.\n", allowed);
 	if (c->host.kind == HOST_IS_WRONG)
 		return;
-	write_rule(c, address, rule, sizeof(rule));
+	by_name = c->host.kind == HOST_IS_NAME && address != NULL &&
+		  !address_classify(address)->only_literally;
+	write_rule(c, by_name ? NULL : address, rule, sizeof(rule));
 	sbx_buf_printf(text,
 		       "Trying again does not help. If you need it, ask the user to allow it: "
-		       "--allow %s\n",
-		       rule);
+		       "%s %s\n",
+		       by_name ? "--allow-private" : "--allow", rule);
 }
 
 static int send_refused(const struct relay_conn *c, enum wire_refusal kind, const char *why,
@@ -102,9 +105,9 @@ static int send_refused(const struct relay_conn *c, enum wire_refusal kind, cons
 int relay_refuse(struct relay_conn *c, enum wire_refusal kind, const char *why,
 		 struct sbx_error *err)
 {
-	enum sbx_egress_verdict verdict =
-		kind == WIRE_REFUSED_DENIED && c->state != RELAY_OPEN ? SBX_EGRESS_DENIED
-								       : SBX_EGRESS_FAILED;
+	enum sbx_egress_verdict verdict = kind == WIRE_REFUSED_DENIED && c->state != RELAY_OPEN
+						  ? SBX_EGRESS_DENIED
+						  : SBX_EGRESS_FAILED;
 	int r;
 
 	relay_log_set(&c->relay->log, c->number, verdict, NULL, why);

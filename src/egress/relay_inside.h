@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inside of the relay: relay.c has all connections together, relay_conn.c one of them,
- * relay_answer.c what is told of it.
+ * relay_open.c its way to being open, relay_bytes.c what then goes through it, relay_answer.c what
+ * is told of it.
  *
  *	RESOLVING   the name is looked up
  *	GREETING    the program was told OPENED; what it says first is judged before any packet goes
@@ -55,6 +56,7 @@ struct relay_conn {
 	bool told;	      /* OPENED was sent */
 	bool checks_greeting; /* its first bytes have not been judged yet */
 	unsigned int pieces;  /* that these came in */
+	bool is_bulky;	      /* the peer sends much at a time */
 	struct sbx_buf up;    /* from the program, for the peer */
 	size_t up_at;
 	size_t owed;   /* credit that the agent has spent and not got back */
@@ -74,6 +76,7 @@ struct sbx_relay {
 	struct relay_limits limits;
 	struct relay_log log;
 	struct relay_conn *conns;
+	int pipe[2]; /* for bulk; -1 until it is used. Empty between calls */
 	size_t count; /* of those that are not dead */
 	bool is_paused; /* by the rate: none is watched */
 	pthread_mutex_t lock;	     /* of pending */
@@ -87,6 +90,8 @@ struct sbx_relay {
 int relay_conn_begin(struct sbx_relay *relay, const struct wire_frame *frame,
 		     struct sbx_error *err);
 int relay_conn_take(struct relay_conn *c, const struct wire_frame *frame, struct sbx_error *err);
+/* As sbx_bulk_taker. */
+size_t relay_conn_take_bulk(struct relay_conn *c, int stream_fd, size_t len);
 int relay_conn_pump(struct relay_conn *c, uint32_t events, struct sbx_error *err);
 /* Heed its deadlines. */
 int relay_conn_expire(struct relay_conn *c, struct sbx_error *err);
@@ -96,12 +101,46 @@ uint64_t relay_conn_deadline_ns(const struct relay_conn *c);
 int relay_conn_rejudge(struct relay_conn *c, struct sbx_error *err);
 /* What it waits for may have changed. */
 void relay_conn_watch(struct relay_conn *c);
+/* The peer's descriptor alone. */
+void relay_conn_close_peer(struct relay_conn *c);
 /* Its descriptor is closed and nothing comes for it any more. */
 void relay_conn_bury(struct relay_conn *c);
 void relay_conn_free(struct relay_conn *c);
 
 /* The resolver, made at the first use. */
 int relay_resolver(struct sbx_relay *relay, struct resolver **ret, struct sbx_error *err);
+
+/* ---- relay_open.c ---- */
+
+/* Try the next address; when there is none, say so. */
+int relay_open_next(struct relay_conn *c, struct sbx_error *err);
+/* The address that is tried has answered, or failed. */
+int relay_open_done(struct relay_conn *c, struct sbx_error *err);
+int relay_open_expire(struct relay_conn *c, struct sbx_error *err);
+/* Judge what a program said first, as soon as enough of it is there. */
+int relay_open_greeting(struct relay_conn *c, struct sbx_error *err);
+/* Whether the address at hand may be connected to. */
+bool relay_may_try(struct relay_conn *c, struct sbx_verdict *ret);
+
+/* ---- relay_bytes.c ---- */
+
+static inline bool relay_has_up(const struct relay_conn *c)
+{
+	return c->up_at < c->up.len;
+}
+
+/* Who sends much does not begin with what a nearly empty window still takes: more is to come. */
+static inline bool relay_has_credit(const struct relay_conn *c)
+{
+	return c->credit >= (c->is_bulky ? SBX_BULK_LEAST : 1);
+}
+
+/* Write what may be written and what the peer takes: the bytes, or -errno. */
+ssize_t relay_write_up(struct relay_conn *c, const void *data, size_t len);
+/* The same of what waits; give credit back, and end what has ended. */
+int relay_flush_up(struct relay_conn *c, struct sbx_error *err);
+int relay_read_down(struct relay_conn *c, struct sbx_error *err);
+int relay_lose_peer(struct relay_conn *c, int sys_errno, struct sbx_error *err);
 
 /* ---- relay_answer.c ---- */
 

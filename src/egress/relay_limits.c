@@ -35,9 +35,8 @@ static void fill(struct relay_limits *l, uint64_t now_ns)
 		return;
 	}
 	/* Below a tenth of a second this cannot overflow for rates up to 2^64 / 10^8. */
-	more = l->per_second > UINT64_MAX / SBX_NS_PER_S
-		       ? l->per_second / SBX_NS_PER_S * passed_ns
-		       : l->per_second * passed_ns / SBX_NS_PER_S;
+	more = l->per_second > UINT64_MAX / SBX_NS_PER_S ? l->per_second / SBX_NS_PER_S * passed_ns
+							 : l->per_second * passed_ns / SBX_NS_PER_S;
 	if (more == 0)
 		return;
 	l->tokens = l->tokens + more < most ? l->tokens + more : most;

@@ -102,8 +102,8 @@ void relay_log_count(struct relay_log *log, uint64_t number, uint64_t sent, uint
 	pthread_mutex_unlock(&log->lock);
 }
 
-int relay_log_read(struct relay_log *log, uint64_t from, struct sbx_egress **ret,
-		   size_t *ret_count, uint64_t *ret_total, struct sbx_error *err)
+int relay_log_read(struct relay_log *log, uint64_t from, struct sbx_egress **ret, size_t *ret_count,
+		   uint64_t *ret_total, struct sbx_error *err)
 {
 	struct sbx_egress *list = NULL;
 	uint64_t first, total;

@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define TRY_MS 2500
-#define TRIES  3
+#define TRY_MS	    2500
+#define TRIES	    3
 #define ASKING_MOST 256 /* also those that nobody waits for any more */
 
 struct resolver {
@@ -155,12 +155,14 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
 int resolver_ask(struct resolver *r, const char *name, resolve_fn *done, void *owner,
 		 struct question **ret, struct sbx_error *err)
 {
-	const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+	const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC,
+						  .ai_socktype = SOCK_STREAM};
 	struct question *q;
 	int e;
 
 	if (r->asking == ASKING_MOST)
-		return sbx_fail(err, SBX_E_LIMIT, "%d names are being looked up already", ASKING_MOST);
+		return sbx_fail(err, SBX_E_LIMIT, "%d names are being looked up already",
+				ASKING_MOST);
 	if (r->asking == 0)
 		close_channel(r);
 	e = open_channel(r, err);

@@ -10,7 +10,7 @@
 /* The parts of a rule's text: a host or range, and perhaps a port. */
 struct parts {
 	char host[RULE_TEXT_MAX + 1];
-	char prefix[8]; /* after a slash, or "" */
+	char prefix[8];	  /* after a slash, or "" */
 	const char *port; /* after a colon, or NULL */
 };
 
@@ -29,7 +29,8 @@ static int parse_port(const char *text, const char *port, struct sbx_rule *ret,
 	v = digits > 0 && digits < 6 ? strtoul(port, NULL, 10) : 0;
 	if (port[digits] != '\0' || v == 0 || v > 65535)
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has no port after its ':'; write 1 to 65535, or "
+				"the rule '" SHOWN
+				"' has no port after its ':'; write 1 to 65535, or "
 				"'*' for all",
 				text);
 	ret->port = (uint16_t)v;
@@ -60,8 +61,8 @@ static int split_host(const char *text, const char *host, const char *end, struc
 		r = copy_part(text, slash + 1, (size_t)(end - slash - 1), ret->prefix,
 			      sizeof(ret->prefix), err);
 	if (r == 0 && slash != NULL && ret->prefix[0] == '\0')
-		return sbx_fail(err, SBX_E_INVALID, "the rule '" SHOWN "' has nothing after its '/'",
-				text);
+		return sbx_fail(err, SBX_E_INVALID,
+				"the rule '" SHOWN "' has nothing after its '/'", text);
 	return r;
 }
 
@@ -73,8 +74,8 @@ static int split_brackets(const char *text, struct parts *ret, struct sbx_error 
 	int r;
 
 	if (close == NULL)
-		return sbx_fail(err, SBX_E_INVALID, "the rule '" SHOWN "' does not close its bracket",
-				text);
+		return sbx_fail(err, SBX_E_INVALID,
+				"the rule '" SHOWN "' does not close its bracket", text);
 	r = split_host(text, text + 1, close, ret, err);
 	rest = close + 1;
 	if (r == 0 && *rest == '/' && ret->prefix[0] == '\0') {
@@ -85,7 +86,8 @@ static int split_brackets(const char *text, struct parts *ret, struct sbx_error 
 	}
 	if (r == 0 && *rest != '\0' && *rest != ':')
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has something after its bracket that is no port",
+				"the rule '" SHOWN
+				"' has something after its bracket that is no port",
 				text);
 	ret->port = *rest == ':' ? rest + 1 : NULL;
 	return r;
@@ -104,6 +106,12 @@ static int split(const char *text, struct parts *ret, struct sbx_error *err)
 				text);
 	if (text[0] == '[')
 		return split_brackets(text, ret, err);
+	if (is_v6 && strchr(text, '/') != NULL && strchr(strchr(text, '/'), ':') != NULL)
+		return sbx_fail(err, SBX_E_INVALID,
+				"the rule '" SHOWN
+				"' has a port after an IPv6 range; write it as in "
+				"'[2001:db8::/32]:443'",
+				text);
 	if (is_v6)
 		return split_host(text, text, text + strlen(text), ret, err);
 	ret->port = colon ? colon + 1 : NULL;
@@ -121,17 +129,19 @@ static int set_net(const char *text, const struct parts *parts, const struct add
 	char *end = NULL;
 	unsigned long prefix = parts->prefix[0] ? strtoul(parts->prefix, &end, 10) : bits;
 
-	if (end != NULL && (*end != '\0' || prefix > bits || parts->prefix[0] < '0' ||
-			    parts->prefix[0] > '9'))
+	if (end != NULL &&
+	    (*end != '\0' || prefix > bits || parts->prefix[0] < '0' || parts->prefix[0] > '9'))
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has no prefix length after its '/'; write 0 to %u",
+				"the rule '" SHOWN
+				"' has no prefix length after its '/'; write 0 to %u",
 				text, bits);
 	for (unsigned int i = (unsigned int)prefix; i < bits; i++)
-		masked.bytes[i / 8] &= (uint8_t)~(0x80u >> i % 8);
+		masked.bytes[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
 	if (memcmp(masked.bytes, address->bytes, sizeof(masked.bytes)) != 0) {
 		address_format(&masked, shown);
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has bits beyond its prefix; did you mean %s/%lu?",
+				"the rule '" SHOWN
+				"' has bits beyond its prefix; did you mean %s/%lu?",
 				text, shown, prefix);
 	}
 	ret->kind = RULE_NET;
@@ -148,7 +158,8 @@ static int set_host(const char *text, const struct parts *parts, struct sbx_rule
 
 	if (strcmp(parts->host, "*") == 0)
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' allows every host; the mode 'open' does that", text);
+				"the rule '" SHOWN "' allows every host; the mode 'open' does that",
+				text);
 	if (strchr(parts->host + (below ? 2 : 0), '*') != NULL)
 		return sbx_fail(err, SBX_E_INVALID,
 				"the rule '" SHOWN "' has a '*' that is not at its start; write "
@@ -160,14 +171,16 @@ static int set_host(const char *text, const struct parts *parts, struct sbx_rule
 				host.fault);
 	if (host.kind == HOST_IS_ADDRESS && below)
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has a '*' before an address; write a range, as in "
+				"the rule '" SHOWN
+				"' has a '*' before an address; write a range, as in "
 				"'10.0.0.0/8'",
 				text);
 	if (host.kind == HOST_IS_ADDRESS)
 		return set_net(text, parts, &host.address, ret, err);
 	if (parts->prefix[0] != '\0')
 		return sbx_fail(err, SBX_E_INVALID,
-				"the rule '" SHOWN "' has a '/' after a name; only an address has a range",
+				"the rule '" SHOWN
+				"' has a '/' after a name; only an address has a range",
 				text);
 	ret->kind = below ? RULE_BELOW : RULE_NAME;
 	memcpy(ret->name, host.name, sizeof(ret->name));

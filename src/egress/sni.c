@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum {
+	RECORD_FIRST = 20,
+	RECORD_LAST = 24,
 	RECORD_HANDSHAKE = 22,
 	RECORD_HEADER = 5,
 	RECORD_MAX = 16384,
@@ -21,7 +23,7 @@ enum {
  */
 struct reader {
 	const uint8_t *at;
-	size_t left;	/* in the input */
+	size_t left;	  /* in the input */
 	size_t in_record; /* of this record */
 	size_t read;
 	bool more, wrong;
@@ -138,6 +140,16 @@ static bool read_extensions(struct reader *r, size_t size, char name[HOST_NAME_M
 	return found;
 }
 
+/* A server may pass over an alert, say, and take the hello behind it: that must not hide it here. */
+static enum sni_outcome find_other_record(const uint8_t *data, size_t len)
+{
+	if (data[0] < RECORD_FIRST || data[0] > RECORD_LAST)
+		return SNI_NO_TLS;
+	if (len == 1)
+		return SNI_MORE;
+	return data[1] == 3 ? SNI_WRONG : SNI_NO_TLS;
+}
+
 enum sni_outcome sni_parse(const uint8_t *data, size_t len, char ret_name[HOST_NAME_MAX_BYTES + 1])
 {
 	struct reader r = {.at = data, .left = len};
@@ -147,7 +159,7 @@ enum sni_outcome sni_parse(const uint8_t *data, size_t len, char ret_name[HOST_N
 	if (len == 0)
 		return SNI_MORE;
 	if (data[0] != RECORD_HANDSHAKE)
-		return SNI_NO_TLS;
+		return find_other_record(data, len);
 	if (get(&r) != CLIENT_HELLO)
 		return r.more ? SNI_MORE : SNI_WRONG;
 	size = get_number(&r, 3);

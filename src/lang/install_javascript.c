@@ -48,5 +48,6 @@ const struct sbx_lang_install sbx_install_javascript = {
 	.parse = sbx_install_parse_line,
 	.trouble = SBX_ARGV("npm error", "npm ERR!"),
 	.use_env = SBX_ARGV("NODE_PATH={set}/node_modules"),
-	.use_before = SBX_ARGV("ln", "-sfnT", "{set}/node_modules", "{dir}/node_modules"),
+	/* Into a folder of that name, if the program has its own, where it does no harm. */
+	.use_before = SBX_ARGV("ln", "-sfn", "{set}/node_modules", "{dir}/node_modules"),
 };

@@ -6,6 +6,7 @@
 /* Resolve with what no gem of this machine can satisfy, and download. */
 static const char fetch[] =
 	"require 'rubygems/request_set'\n"
+	"require 'rubygems/remote_fetcher'\n"
 	"folder = ARGV.shift\n"
 	"wanted = ARGV.map do |word|\n"
 	"  name, version = word.split(':', 2)\n"
@@ -16,8 +17,8 @@ static const char fetch[] =
 	"  set.ignore_dependencies = false\n"
 	"  set.resolve(Gem::Resolver::BestSet.new)\n"
 	"  set.sorted_requests.each { |request| request.download(folder) }\n"
-	"rescue Gem::Exception, Gem::DependencyError, SocketError, SystemCallError => e\n"
-	"  abort 'ERROR: ' + e.message\n"
+	"rescue StandardError, Gem::Exception => e\n"
+	"  abort 'ERROR: ' + e.message.lines.first.to_s.strip\n"
 	"end\n";
 
 static const char install[] =
@@ -27,7 +28,7 @@ static const char install[] =
 	"  begin\n"
 	"    Gem::Installer.at(file, install_dir: set, ignore_dependencies: true, force: true,\n"
 	"                      document: [], wrappers: true, bin_dir: set + '/bin').install\n"
-	"  rescue Gem::Exception => e\n"
+	"  rescue StandardError, Gem::Exception => e\n"
 	"    abort 'ERROR: ' + File.basename(file) + ': ' + e.message\n"
 	"  end\n"
 	"end\n";
@@ -62,6 +63,6 @@ const struct sbx_lang_install sbx_install_ruby = {
 		{0, NULL},
 	},
 	.parse = sbx_install_parse_dash,
-	.trouble = SBX_ARGV("ERROR:"),
+	.trouble = SBX_ARGV("ERROR:", "mkmf.rb can't find"),
 	.use_env = SBX_ARGV("GEM_HOME={set}", "GEM_PATH={set}"),
 };

@@ -49,6 +49,7 @@ enum sbx_step_flags {
 	SBX_STEP_MAY_FAIL = 4, /* whatever it comes to */
 	SBX_STEP_TRY = 8,      /* when it succeeds, the steps with RETRY are left out, else done */
 	SBX_STEP_RETRY = 16,
+	SBX_STEP_HOSTS = 32, /* prints more addresses that the next steps may use, public ones */
 };
 
 /* One program that installs; cwd is {home}. */

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "wire/bulk.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
@@ -21,6 +22,8 @@ struct sbx_conn {
 	size_t in_at; /* parsed up to here */
 	struct sbx_buf out;
 	size_t out_at; /* written up to here */
+	struct sbx_bulk_out bulk_out;
+	struct sbx_bulk_in bulk_in;
 	bool eof;
 };
 
@@ -41,17 +44,33 @@ void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, 
 /* Bytes queued and not written yet. */
 static inline size_t sbx_conn_queued(const struct sbx_conn *c)
 {
-	return c->out.len - c->out_at;
+	return c->out.len - c->out_at + c->bulk_out.bytes;
 }
+
+/* There will be much to send: more room in the kernel makes fewer turns of it. */
+void sbx_conn_widen(struct sbx_conn *c);
+
+/*
+ * A DATA frame of up to len bytes that are spliced from fd: how many, 0 at its end, -EAGAIN when
+ * there are none now or it cannot be done now (reading tells), or another -errno.
+ */
+ssize_t sbx_conn_splice(struct sbx_conn *c, uint32_t channel, int fd, size_t len);
+
+/* As that, from a place of a file. What it does not splice, for whatever reason, can be read. */
+ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint64_t offset,
+			     size_t len);
 
 /* Write what the stream takes now. A stream whose end is gone sets eof. */
 int sbx_conn_flush(struct sbx_conn *c, struct sbx_error *err);
 bool sbx_conn_has_output(const struct sbx_conn *c);
 
-/* Read what there is now, once; the end sets eof. Frames parsed before are invalid after it. */
+/* Read what there is now; the end sets eof. Frames parsed before are invalid after it. */
 int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err);
 
-/* The next whole frame: 1, or 0 when there is none yet, or an error. */
+/*
+ * The next frame: 1, or 0 when there is none yet, or an error. While there is a taker (bulk.h),
+ * DATA of the agent's channels may come in parts, each as a frame of its own.
+ */
 int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *err);
 
 /* What to poll the stream for. */

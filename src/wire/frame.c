@@ -38,7 +38,7 @@ static bool may_continue(unsigned int type)
 	return type == WIRE_SETUP || type == WIRE_EXEC;
 }
 
-int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret)
+int wire_header_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret)
 {
 	const struct type_row *row;
 	unsigned int type;
@@ -59,17 +59,28 @@ int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_fra
 		return -1;
 	if (!may_continue(type) && length - (WIRE_HEADER_SIZE - 4) < row->least)
 		return -1;
-	if (len < 4 + (size_t)length)
+	if (len < WIRE_HEADER_SIZE)
 		return 0;
 
 	*ret = (struct wire_frame){
 		.type = (enum wire_type)type,
 		.more = (data[4] & WIRE_MORE) != 0,
 		.channel = load_u32(data + 5),
-		.payload = data + WIRE_HEADER_SIZE,
 		.len = length - (WIRE_HEADER_SIZE - 4),
 	};
-	return (int)(4 + length);
+	return 1;
+}
+
+int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret)
+{
+	struct wire_frame frame;
+	int r = wire_header_parse(data, len, from, &frame);
+
+	if (r <= 0 || len - WIRE_HEADER_SIZE < frame.len)
+		return r < 0 ? r : 0;
+	frame.payload = data + WIRE_HEADER_SIZE;
+	*ret = frame;
+	return (int)(WIRE_HEADER_SIZE + frame.len);
 }
 
 void wire_header_format(uint8_t ret[WIRE_HEADER_SIZE], unsigned int type, uint32_t channel,

@@ -8,7 +8,8 @@
  * continued, and the joined message has at most WIRE_MESSAGE_MAX bytes.
  *
  * Channel 0 is the connection itself; every operation has a channel of its own that the host
- * chose, every connection of the proxy one that the agent chose, with its top bit set. Who receives frames trusts nothing in them: all that is malformed ends the connection.
+ * chose, every connection of the proxy one that the agent chose, with its top bit set. Who receives
+ * frames trusts nothing in them: all that is malformed ends the connection.
  */
 #pragma once
 
@@ -23,6 +24,8 @@
 #define WIRE_MORE	 0x80u
 #define WIRE_FROM_AGENT	 0x80000000u /* bit of channels that the agent chose */
 #define WIRE_WINDOW	 (256u << 10) /* credit that every flow starts with, bytes */
+#define WIRE_FILE_WINDOW (1u << 20)   /* at most, of DATA of a PUT or GET: one is under way at a time */
+#define WIRE_CONNECTION_WINDOW (512u << 10) /* each of the two flows of a connection */
 
 /* A row says: name, who may send it ('h' host, 'a' agent, 'b' both), smallest payload. */
 #define WIRE_TYPES(X)            \
@@ -77,6 +80,12 @@ struct wire_frame {
  * needed, or -1 when no sender of kind `from` ('h' or 'a') may send this.
  */
 int wire_frame_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret);
+
+/*
+ * The header alone, of a frame whose payload has not come yet: ret->payload is NULL and ret->len
+ * what it will have. As wire_frame_parse(), but 1 when the header is there.
+ */
+int wire_header_parse(const uint8_t *data, size_t len, char from, struct wire_frame *ret);
 
 /* Write the header of a frame; type may carry WIRE_MORE. len is at most WIRE_PAYLOAD_MAX. */
 void wire_header_format(uint8_t ret[WIRE_HEADER_SIZE], unsigned int type, uint32_t channel,

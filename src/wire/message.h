@@ -23,11 +23,12 @@
  *	OPENED | REFUSED            <--   CONNECT             one connection, on the agent's channel
  *	DATA, CREDIT, FINISH, CLOSE <-->                      while it is open
  *
- * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC; DATA of a PUT or GET) starts with
- * WIRE_WINDOW bytes; the receiver grants more as it consumes. Sending beyond the credit is a
- * protocol error. A connection has two flows of DATA, one each way. FINISH ends one of them, both
- * end the connection; CLOSE cuts it, and what was on its way then is passed over. ENTRY and HOLE
- * need no credit: who sends them waits while much is queued.
+ * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC) starts with WIRE_WINDOW bytes, DATA of a
+ * PUT or GET with WIRE_FILE_WINDOW at most, that of a connection with WIRE_CONNECTION_WINDOW; the
+ * receiver grants more as it consumes. Sending beyond the credit is a protocol error. A connection
+ * has two flows of DATA, one each way. FINISH ends one of them, both end the connection; CLOSE
+ * cuts it, and what was on its way then is passed over. ENTRY and HOLE need no credit: who sends
+ * them waits while much is queued.
  *
  * One GET, LIST, PUT or REMOVE is under way at a time; the host may send the next PUT behind the
  * end of the one before without waiting for its answer. A PUT whose bytes have all come may be

@@ -8,15 +8,16 @@
 static void a_tree_goes_in_and_out(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      "mkdir -p t/sub/empty; echo one > t/a; printf '\\0\\377' > t/sub/b; : > t/none; "
-		      "chmod 755 t/a\n"
-		      "llm-sandbox cp t a:copy && llm-sandbox cp a:copy back && diff -r t back && "
-		      "test -x back/a && echo same\n"
-		      "llm-sandbox cp t a:copy && llm-sandbox ls a:copy/t\n"
-		      "llm-sandbox cp t/. a:. && llm-sandbox exec -S a -- cat a\n"
-		      "mkdir into && llm-sandbox cp a:copy/a into && cat into/a\n",
-		      "same\na\nnone\nsub/\none\none\n");
+	assert_script(
+		*state,
+		"mkdir -p t/sub/empty; echo one > t/a; printf '\\0\\377' > t/sub/b; : > t/none; "
+		"chmod 755 t/a\n"
+		"llm-sandbox cp t a:copy && llm-sandbox cp a:copy back && diff -r t back && "
+		"test -x back/a && echo same\n"
+		"llm-sandbox cp t a:copy && llm-sandbox ls a:copy/t\n"
+		"llm-sandbox cp t/. a:. && llm-sandbox exec -S a -- cat a\n"
+		"mkdir into && llm-sandbox cp a:copy/a into && cat into/a\n",
+		"same\na\nnone\nsub/\none\none\n");
 }
 
 static void a_file_is_copied_as_cp_does(void **state)
@@ -38,8 +39,20 @@ static void streams_are_files_too(void **state)
 		      "head -c 5000000 /dev/urandom > f; llm-sandbox cp - a:f < f && "
 		      "llm-sandbox cp a:f - | cmp - f && llm-sandbox cat a:f a:f | wc -c\n"
 		      ": | llm-sandbox cp - a:empty && llm-sandbox cat a:empty | wc -c\n"
-		      "llm-sandbox cp - a: < f; echo $?; ls -d ${TMPDIR:-/tmp}/llm-sandbox-*/stdin 2>/dev/null\n",
+		      "llm-sandbox cp - a: < f; echo $?; ls -d ${TMPDIR:-/tmp}/llm-sandbox-*/stdin "
+		      "2>/dev/null\n",
 		      "10000000\n0\n2\n");
+}
+
+static void an_interrupted_stream_leaves_nothing(void **state)
+{
+	start_sessions(*state, "a");
+	assert_script(*state,
+		      "set -m; export TMPDIR=$PWD/tmp; mkdir tmp; mkfifo p\n"
+		      "llm-sandbox cp - a:f < p & pid=$!; exec 4> p; echo part >&4\n"
+		      "until test -s tmp/*/stdin; do read -t 0.02 < <(:); done\n"
+		      "kill -INT $pid; wait $pid; echo $?; ls tmp; llm-sandbox ls a\n",
+		      "130\n");
 }
 
 static void what_leads_out_does_not_come_out(void **state)
@@ -47,21 +60,23 @@ static void what_leads_out_does_not_come_out(void **state)
 	const struct ran *r;
 
 	start_sessions(*state, "a");
-	assert_status(shell(*state, "llm-sandbox exec -S a -- sh -c 'mkdir t; cd t; echo x > good; "
-				    "ln -s /etc/passwd link; ln -s / root; mkfifo fifo; chmod 4755 good'"),
+	assert_status(shell(*state,
+			    "llm-sandbox exec -S a -- sh -c 'mkdir t; cd t; echo x > good; "
+			    "ln -s /etc/passwd link; ln -s / root; mkfifo fifo; chmod 4755 good'"),
 		      0);
 	r = shell(*state, "llm-sandbox cp a:t out");
 	assert_status(r, 0);
 	assert_contains(r->err, "left out 3");
 	assert_script(*state, "ls out; stat -c %a out/good", "good\n755\n");
 	/* Nor does anything go through a link that is here or there. */
-	assert_script(*state,
-		      "echo mine > mine; ln -s mine link; llm-sandbox cp a:t/good link; cat mine; "
-		      "test -L link || echo replaced\n"
-		      "llm-sandbox exec -S a -- ln -s /tmp/elsewhere into\n"
-		      "llm-sandbox cp mine a:into; llm-sandbox exec -S a -- ls /tmp/elsewhere 2>&1 | "
-		      "grep -c 'No such'\n",
-		      "mine\nreplaced\n1\n");
+	assert_script(
+		*state,
+		"echo mine > mine; ln -s mine link; llm-sandbox cp a:t/good link; cat mine; "
+		"test -L link || echo replaced\n"
+		"llm-sandbox exec -S a -- ln -s /tmp/elsewhere into\n"
+		"llm-sandbox cp mine a:into; llm-sandbox exec -S a -- ls /tmp/elsewhere 2>&1 | "
+		"grep -c 'No such'\n",
+		"mine\nreplaced\n1\n");
 }
 
 static void a_copy_that_cannot_be_says_why(void **state)
@@ -95,8 +110,10 @@ static void a_copy_that_cannot_be_says_why(void **state)
 	assert_status(r, 125);
 	assert_contains(r->err, "there is no session 'b'");
 	/* What fits no disk that the sandbox has. */
-	assert_status(shell(t, "llm-sandbox session start small --disk 1M; head -c 3000000 /dev/zero > big"),
-		      0);
+	assert_status(
+		shell(t,
+		      "llm-sandbox session start small --disk 1M; head -c 3000000 /dev/zero > big"),
+		0);
 	r = program(t, (struct call){0}, "cp", "big", "small:/tmp/big", NULL);
 	if (!is_fake())
 		assert_contains(r->err, "the disk limit of the sandbox is reached");
@@ -110,15 +127,19 @@ static void a_list_has_every_name(void **state)
 
 	start_sessions(t, "a");
 	assert_status(shell(t, "llm-sandbox exec -S a -- sh -c 'mkdir -p d/e; echo 12345 > d/e/f; "
-			       "ln -s x d/link; : > \"$1\"' x $'d/\\033[31m\\n\\377'"), 0);
+			       "ln -s x d/link; : > \"$1\"' x $'d/\\033[31m\\n\\377'"),
+		      0);
 	r = program(t, (struct call){0}, "ls", "a:d", "--json", "-R", NULL);
 	list = json_loads(r->out, 0, NULL);
 	assert_int_equal(json_array_size(list), 4);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "path_base64")),
-			    "G1szMW0K/w==");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 2), "path")), "e/f");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(list, 0), "path_base64")),
+		"G1szMW0K/w==");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 2), "path")),
+			    "e/f");
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 2), "size")), 6);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 3), "kind")), "link");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 3), "kind")),
+			    "link");
 	json_decref(list);
 	r = program(t, (struct call){0}, "ls", "a:d", NULL);
 	assert_string_equal(r->out, "\033[31m\n\xff\ne/\nlink\n");
@@ -169,6 +190,7 @@ int copy_group(void)
 		session_test(a_tree_goes_in_and_out),
 		session_test(a_file_is_copied_as_cp_does),
 		session_test(streams_are_files_too),
+		session_test(an_interrupted_stream_leaves_nothing),
 		session_test(what_leads_out_does_not_come_out),
 		session_test(a_copy_that_cannot_be_says_why),
 		session_test(a_list_has_every_name),

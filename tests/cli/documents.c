@@ -54,6 +54,9 @@ static void help_fits_eighty_columns(void **state)
 	static const char *const names[] = {NULL,	"run",		 "exec",	 "languages",
 					    "doctor",	"mcp",		 "version",	 "help",
 					    "session",	"session start", "session list", "session stop",
+					    "session logs", "session kill",
+					    "lib",	"lib add",	 "lib list",	 "lib remove",
+					    "lib lock",	"lib verify",
 					    "cp",	"ls",		 "cat"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

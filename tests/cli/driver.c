@@ -180,10 +180,17 @@ const struct ran *shell(struct cli_state *t, const char *script)
 
 static void child_environment(const struct cli_state *t, const struct call *call)
 {
-	char text[512];
+	static const char *const kept[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
+	char text[512], *values[3];
 	const char *backend = getenv("SBX_TEST_BACKEND");
 
+	for (size_t i = 0; i < 3; i++)
+		values[i] = getenv(kept[i]);
 	clearenv();
+	for (size_t i = 0; i < 3; i++) {
+		if (values[i] != NULL)
+			setenv(kept[i], values[i], 1);
+	}
 	snprintf(text, sizeof(text), "%s/bin:/usr/local/bin:/usr/bin:/bin", t->folder);
 	setenv("PATH", text, 1);
 	setenv("HOME", t->folder, 1);

@@ -82,3 +82,5 @@ int install_group(void);
 int session_group(void);
 int holder_group(void);
 int copy_group(void);
+int network_group(void);
+int background_group(void);

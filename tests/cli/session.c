@@ -42,16 +42,18 @@ static void files_stay_and_processes_do_not(void **state)
 		      "llm-sandbox exec -S a -- sh -c 'cat f; sleep 1000 & exit 3'; echo $?",
 		      "kept\n3\n");
 	if (!is_fake()) /* which sees the whole machine */
-		assert_script(*state,
-			      "llm-sandbox exec -S a -- sh -c 'cat /proc/[0-9]*/comm' | grep -c sleep",
-			      "0\n");
+		assert_script(
+			*state,
+			"llm-sandbox exec -S a -- sh -c 'cat /proc/[0-9]*/comm' | grep -c sleep",
+			"0\n");
 }
 
 static void a_session_gets_a_name(void **state)
 {
 	assert_script(*state,
 		      "name=$(llm-sandbox session start) && llm-sandbox exec -S $name -- echo yes\n"
-		      "test \"$(llm-sandbox session list --json | grep -c '\"name\": \"'$name'\"')\" = 1 && "
+		      "test \"$(llm-sandbox session list --json | grep -c '\"name\": "
+		      "\"'$name'\"')\" = 1 && "
 		      "echo listed",
 		      "yes\nlisted\n");
 }
@@ -63,7 +65,8 @@ static void a_list_says_what_there_is(void **state)
 
 	assert_script(*state, "llm-sandbox session list; llm-sandbox session list --json", "[]\n");
 	assert_status(shell(*state, "llm-sandbox session start a -l python --idle-timeout 10m &&"
-				    "llm-sandbox session start b --session-timeout 20m"), 0);
+				    "llm-sandbox session start b --session-timeout 20m"),
+		      0);
 	r = shell(*state, "llm-sandbox session list --json");
 	list = json_loads(r->out, 0, NULL);
 	first = json_array_get(list, 0);
@@ -72,8 +75,9 @@ static void a_list_says_what_there_is(void **state)
 	assert_string_equal(json_string_value(json_object_get(first, "language")), "python");
 	assert_in_range(json_integer_value(json_object_get(first, "expires_in_ms")), 1, 600000);
 	assert_true(json_is_null(json_object_get(first, "lifetime_left_ms")));
-	assert_in_range(json_integer_value(json_object_get(json_array_get(list, 1), "lifetime_left_ms")),
-			1, 1200000);
+	assert_in_range(
+		json_integer_value(json_object_get(json_array_get(list, 1), "lifetime_left_ms")), 1,
+		1200000);
 	json_decref(list);
 	r = shell(*state, "llm-sandbox session list");
 	assert_contains(r->out, "a                    python");
@@ -96,7 +100,8 @@ static void it_ends_as_without_a_session(void **state)
 static void what_is_wrong_gets_a_clear_sentence(void **state)
 {
 	struct cli_state *t = *state;
-	const struct ran *r = program(t, (struct call){0}, "exec", "-S", "none", "--", "true", NULL);
+	const struct ran *r =
+		program(t, (struct call){0}, "exec", "-S", "none", "--", "true", NULL);
 
 	assert_status(r, 125);
 	assert_contains(r->err, "no session is open");
@@ -116,7 +121,8 @@ static void what_is_wrong_gets_a_clear_sentence(void **state)
 	assert_contains(r->err, "'a/b' is no name");
 	r = program(t, (struct call){0}, "session", "start", "a", "b", NULL);
 	assert_status(r, 2);
-	r = program(t, (struct call){0}, "exec", "-S", "alpha", "--memory", "1G", "--", "true", NULL);
+	r = program(t, (struct call){0}, "exec", "-S", "alpha", "--memory", "1G", "--", "true",
+		    NULL);
 	assert_status(r, 2);
 	assert_contains(r->err, "--memory cannot change in a session");
 	r = program(t, (struct call){0}, "session", "strat", NULL);
@@ -136,12 +142,14 @@ static void options_of_the_start_are_those_of_the_session(void **state)
 	write_file(t, "seen", "here\n", 5);
 	assert_status(shell(t, "export OURS=ours; printf 'env:\\n  FILE: c\\n' > c.yaml\n"
 			       "llm-sandbox session start a -e A='b c' -e OURS --config c.yaml "
-			       "--execution-timeout 300ms"), 0);
-	assert_script(t, "llm-sandbox exec -S a -- sh -c 'echo $A $OURS $FILE'\n"
-			 "llm-sandbox exec -S a -e A=d -e B=e -- sh -c 'echo $A $B'\n"
-			 "llm-sandbox exec -S a -- sh -c 'echo $A'\n"
-			 "llm-sandbox exec -S a -- sleep 1000; echo $?\n"
-			 "llm-sandbox exec -S a --timeout 60s -- sleep 0.5; echo $?\n",
+			       "--execution-timeout 300ms"),
+		      0);
+	assert_script(t,
+		      "llm-sandbox exec -S a -- sh -c 'echo $A $OURS $FILE'\n"
+		      "llm-sandbox exec -S a -e A=d -e B=e -- sh -c 'echo $A $B'\n"
+		      "llm-sandbox exec -S a -- sh -c 'echo $A'\n"
+		      "llm-sandbox exec -S a -- sleep 1000; echo $?\n"
+		      "llm-sandbox exec -S a --timeout 60s -- sleep 0.5; echo $?\n",
 		      "b c ours c\nd e\nb c\n124\n0\n");
 	if (is_fake())
 		return;
@@ -154,23 +162,25 @@ static void options_of_the_start_are_those_of_the_session(void **state)
 static void stdin_and_arguments_arrive(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      "echo text | llm-sandbox exec -S a -- cat\n"
-		      "llm-sandbox exec -S a -- cat < /dev/null\n"
-		      "echo 'print(input())' > p.py; echo word | llm-sandbox run -S a p.py\n"
-		      "echo 'import sys; print(sys.argv[1:])' | "
-		      "llm-sandbox run -S a -l python -- x $'\\xff' '' | od -An -c | tr -d ' \\n'; echo\n"
-		      "head -c 3000000 /dev/zero | llm-sandbox exec -S a -- wc -c\n",
-		      "text\nword\n['x','\\udcff','']\\n\n3000000\n");
+	assert_script(
+		*state,
+		"echo text | llm-sandbox exec -S a -- cat\n"
+		"llm-sandbox exec -S a -- cat < /dev/null\n"
+		"echo 'print(input())' > p.py; echo word | llm-sandbox run -S a p.py\n"
+		"echo 'import sys; print(sys.argv[1:])' | "
+		"llm-sandbox run -S a -l python -- x $'\\xff' '' | od -An -c | tr -d ' \\n'; echo\n"
+		"head -c 3000000 /dev/zero | llm-sandbox exec -S a -- wc -c\n",
+		"text\nword\n['x','\\udcff','']\\n\n3000000\n");
 }
 
 static void a_terminal_is_read_by_the_client(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      "printf 'typed\\n' | script -qec 'llm-sandbox exec -S a -- head -n 1' /dev/null | "
-		      "tr -d '\\r' | sort -u\n",
-		      "typed\n");
+	assert_script(
+		*state,
+		"printf 'typed\\n' | script -qec 'llm-sandbox exec -S a -- head -n 1' /dev/null | "
+		"tr -d '\\r' | sort -u\n",
+		"typed\n");
 }
 
 static void output_is_as_without_a_session(void **state)
@@ -183,7 +193,8 @@ static void output_is_as_without_a_session(void **state)
 	r = program(t, (struct call){0}, "exec", "-S", "a", "--", "printf", "ab1234cd", NULL);
 	assert_string_equal(r->out, "abcd");
 	assert_contains(r->err, "stdout: 4 bytes left out");
-	r = program(t, (struct call){0}, "exec", "-S", "a", "--stream", "--", "printf", "ab1234cd", NULL);
+	r = program(t, (struct call){0}, "exec", "-S", "a", "--stream", "--", "printf", "ab1234cd",
+		    NULL);
 	assert_string_equal(r->out, "ab1234cd");
 	r = program(t, (struct call){0}, "exec", "-S", "a", "--json", "--", "sh", "-c",
 		    "echo; echo >&2; exit 3", NULL);
@@ -192,30 +203,38 @@ static void output_is_as_without_a_session(void **state)
 	assert_string_equal(json_string_value(json_object_get(object, "stdout")), "\n");
 	assert_int_equal(json_integer_value(json_object_get(object, "exit_code")), 3);
 	json_decref(object);
-	r = program(t, (struct call){.terminal = true}, "exec", "-S", "a", "--stream", "--", "printf",
-		    "\\033]0;x\\007", NULL);
+	r = program(t, (struct call){.terminal = true}, "exec", "-S", "a", "--stream", "--",
+		    "printf", "\\033]0;x\\007", NULL);
 	assert_string_equal(r->out, "^[]0;x^G");
-	r = program(t, (struct call){.no_reader = true}, "exec", "-S", "a", "--stream", "--", "yes", NULL);
+	r = program(t, (struct call){.no_reader = true}, "exec", "-S", "a", "--stream", "--", "yes",
+		    NULL);
 	assert_status(r, 141);
 	assert_string_equal(r->err, "");
-	r = program(t, (struct call){0}, "exec", "-S", "a", "--json", "--stream", "--", "echo", NULL);
+	r = program(t, (struct call){0}, "exec", "-S", "a", "--json", "--stream", "--", "echo",
+		    NULL);
 	assert_contains(r->out, "{\"stream\":\"stdout\",\"text\":\"\\n\"}\n{\"exit_code\": 0");
 }
 
 /* ---- signals, and clients that go away ---- */
 
 /* Job control, because a shell without it starts its children deaf to SIGINT. */
-#define LAUNCH(script)                                                                       \
+#define LAUNCH(script)                                                                           \
 	"set -m; exec 3< <(exec llm-sandbox exec -S a --stream -- sh -c '" script "'); pid=$!; " \
 	"read -r -u 3 line; "
 
 static void one_interrupt_is_passed_on_and_two_kill(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      LAUNCH("trap \"echo caught\" INT; echo; while :; do sleep 1; done")
-		      "kill -INT $pid; read -r -u 3 line; echo $line; kill -INT $pid; wait $pid; echo $?",
-		      "caught\n130\n");
+	assert_script(
+		*state,
+		LAUNCH("trap \"echo caught\" INT; echo; while :; do sleep 1; done") "kill -INT "
+										    "$pid; read -r "
+										    "-u 3 line; "
+										    "echo $line; "
+										    "kill -INT "
+										    "$pid; wait "
+										    "$pid; echo $?",
+		"caught\n130\n");
 	assert_script(*state, LAUNCH("echo; sleep 1000") "kill -TERM $pid; wait $pid; echo $?",
 		      "143\n");
 }
@@ -225,7 +244,7 @@ static void a_killed_client_takes_its_program_with_it(void **state)
 	start_sessions(*state, "a");
 	assert_script(*state,
 		      LAUNCH("echo; sleep 1000") "kill -KILL $pid; wait $pid\n"
-		      "llm-sandbox exec -S a -- echo next",
+						 "llm-sandbox exec -S a -- echo next",
 		      "next\n");
 }
 
@@ -234,7 +253,7 @@ static void two_terminals_use_one_session(void **state)
 	start_sessions(*state, "a");
 	assert_script(*state,
 		      LAUNCH("echo; read -r x; echo $x") "llm-sandbox exec -S a -- echo second & "
-		      "kill -TERM $pid; wait",
+							 "kill -TERM $pid; wait",
 		      "second\n");
 }
 
@@ -242,8 +261,8 @@ static void sessions_do_not_wait_for_each_other(void **state)
 {
 	start_sessions(*state, "a b");
 	assert_script(*state,
-		      LAUNCH("echo; sleep 1000")
-		      "llm-sandbox exec -S b -- echo beside; kill -TERM $pid; wait $pid; echo $?",
+		      LAUNCH("echo; sleep 1000") "llm-sandbox exec -S b -- echo beside; kill -TERM "
+						 "$pid; wait $pid; echo $?",
 		      "beside\n143\n");
 }
 
@@ -252,7 +271,8 @@ static void a_client_that_does_not_read_holds_up_nobody(void **state)
 	start_sessions(*state, "a b");
 	assert_script(*state,
 		      LAUNCH("exec yes") "llm-sandbox exec -S b -- echo beside; "
-		      "llm-sandbox session stop a && echo stopped; exec 3<&-; wait $pid; echo $?",
+					 "llm-sandbox session stop a && echo stopped; exec 3<&-; "
+					 "wait $pid; echo $?",
 		      "beside\nstopped\n141\n");
 }
 
@@ -261,7 +281,7 @@ static void stopping_a_session_ends_what_runs_in_it(void **state)
 	start_sessions(*state, "a");
 	assert_script(*state,
 		      LAUNCH("echo; sleep 1000") "llm-sandbox session stop a; wait $pid; echo $?; "
-		      "llm-sandbox session list",
+						 "llm-sandbox session list",
 		      "125\n");
 }
 
@@ -269,7 +289,8 @@ static void twenty_sessions_run_at_once(void **state)
 {
 	assert_script(*state,
 		      "for i in $(seq 20); do (llm-sandbox session start s$i > /dev/null && "
-		      "llm-sandbox exec -S s$i -- sh -c \"echo $i > f; cat f\") & done | sort -n | tr '\\n' ' '; "
+		      "llm-sandbox exec -S s$i -- sh -c \"echo $i > f; cat f\") & done | sort -n | "
+		      "tr '\\n' ' '; "
 		      "wait; llm-sandbox session list --json | grep -c '\"name\"'",
 		      "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 20\n");
 }
@@ -281,9 +302,11 @@ static void an_idle_session_ends_and_says_so(void **state)
 	const struct ran *r;
 
 	assert_status(shell(*state, "llm-sandbox session start a --idle-timeout 200ms; "
-				    "llm-sandbox session start b"), 0);
+				    "llm-sandbox session start b"),
+		      0);
 	/* The list is empty as soon as it has ended; there is nothing to wait on but that. */
-	shell(*state, "while llm-sandbox session list | grep -q '^a '; do read -t 0.05 < <(:); done");
+	shell(*state,
+	      "while llm-sandbox session list | grep -q '^a '; do read -t 0.05 < <(:); done");
 	r = program(*state, (struct call){0}, "exec", "-S", "a", "--", "true", NULL);
 	assert_status(r, 125);
 	assert_contains(r->err, "without use");
@@ -297,8 +320,10 @@ static void a_session_has_a_life(void **state)
 	r = program(*state, (struct call){0}, "exec", "-S", "a", "--", "sleep", "1000", NULL);
 	assert_status(r, 125);
 	assert_contains(r->err, "life");
-	shell(*state, "while llm-sandbox session list | grep -q '^a '; do read -t 0.05 < <(:); done");
-	assert_status(program(*state, (struct call){0}, "exec", "-S", "a", "--", "true", NULL), 125);
+	shell(*state,
+	      "while llm-sandbox session list | grep -q '^a '; do read -t 0.05 < <(:); done");
+	assert_status(program(*state, (struct call){0}, "exec", "-S", "a", "--", "true", NULL),
+		      125);
 }
 
 int session_group(void)

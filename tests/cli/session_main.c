@@ -6,6 +6,7 @@ int main(void)
 	int failed;
 
 	own_runtime();
-	failed = session_group() + copy_group() + holder_group();
+	failed = session_group() + background_group() + copy_group() + network_group() +
+		 holder_group();
 	return failed != 0;
 }

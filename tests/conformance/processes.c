@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+#include <llmsandbox/network.h>
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -304,6 +306,51 @@ static void its_output_is_bounded_and_ends_are_kept(void **state)
 	sbx_result_free(r);
 }
 
+static void output_that_is_kept_so_far_tells_what_is_missing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_output out = {0}, errout = {0};
+	struct sbx_process *p;
+	struct sbx_error err;
+
+	test_set_limit(t, SBX_LIMIT_HEAD_BYTES, 100);
+	test_set_limit(t, SBX_LIMIT_TAIL_BYTES, 100);
+	p = begin(t, "seq 1000; sleep 1016", NULL);
+	assert_true(says(p, "\n1000\n"));
+	assert_int_equal(sbx_process_output(p, &out, &errout, &err), 0);
+	assert_int_equal(out.total_bytes, 3893);
+	assert_true(out.truncated);
+	assert_int_equal(out.head_len, 100);
+	free(out.data);
+	free(errout.data);
+	sbx_process_free(p);
+}
+
+/* The kernel counts kills for memory of the sandbox as a whole. */
+static void what_memory_did_to_a_run_is_not_told_of_it(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_process *p;
+	struct sbx_result *r;
+	struct sbx_error err;
+
+	if (!test_is_native())
+		skip();
+	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
+	p = begin(t, "echo up; exec sleep 1017", NULL);
+	assert_true(says(p, "up"));
+	if (test_run(t, "python", "x = bytearray(400 << 20)")->reason != SBX_MEMORY) {
+		sbx_process_free(p);
+		test_skip_promised("no cgroup for memory");
+	}
+	assert_true(still_runs(p));
+	assert_int_equal(sbx_process_signal(p, SIGTERM, &err), 0);
+	r = end(p);
+	assert_int_equal(r->reason, SBX_SIGNALLED);
+	assert_int_equal(r->signal, SIGTERM);
+	sbx_result_free(r);
+}
+
 static void closing_the_session_ends_it(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -314,6 +361,23 @@ static void closing_the_session_ends_it(void **state)
 	sbx_session_close(t->session);
 	t->session = NULL;
 	assert_string_equal(test_shell(t, "echo fresh")->out.data, "fresh\n");
+}
+
+static void a_time_longer_than_any_clock_is_no_time_at_once(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_io io = {.timeout_ms = UINT64_MAX / 1000000 + 1};
+	struct sbx_result *r = NULL;
+	struct sbx_process *p;
+	struct sbx_error err;
+
+	t->io.timeout_ms = io.timeout_ms;
+	assert_string_equal(test_shell(t, "sleep 0.2; echo ended")->out.data, "ended\n");
+	p = begin(t, "sleep 0.2; echo ended", &io);
+	assert_int_equal(sbx_process_wait(p, io.timeout_ms, NULL, &r, &err), 0);
+	assert_string_equal(r->out.data, "ended\n");
+	sbx_result_free(r);
+	sbx_process_free(p);
 }
 
 /* ---- beside a run of another thread ---- */
@@ -349,6 +413,88 @@ static void it_ends_while_another_thread_runs_something(void **state)
 	assert_string_equal(runner.result->out.data, "front\n");
 }
 
+/* ---- all at once ---- */
+
+static void *use_the_handle(void *arg)
+{
+	struct sbx_process *p = arg;
+	uint64_t deadline_ns = sbx_deadline_ns(WAIT_MS);
+
+	while (still_runs(p) && sbx_now_ns() < deadline_ns) {
+		struct sbx_output out = {0}, errout = {0};
+		struct sbx_error err;
+
+		assert_int_equal(sbx_process_signal(p, SIGCONT, &err), 0);
+		assert_int_equal(sbx_process_output(p, &out, &errout, &err), 0);
+		free(out.data);
+		free(errout.data);
+	}
+	return NULL;
+}
+
+static void *change_the_network(void *arg)
+{
+	struct test_sandbox *t = arg;
+	struct sbx_network *network = NULL;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_network_new(SBX_NETWORK_ALLOW, &network, &err), 0);
+	for (int i = 0; i < 200; i++) {
+		struct sbx_egress *log = NULL;
+		uint64_t total;
+		size_t count;
+
+		assert_int_equal(sbx_session_set_network(t->session, i % 2 ? network : NULL, &err), 0);
+		assert_int_equal(sbx_session_egress(t->session, &log, &count, &total, &err), 0);
+		free(log);
+		sched_yield();
+	}
+	sbx_network_free(network);
+	return NULL;
+}
+
+static void *run_a_few(void *arg)
+{
+	const char *const argv[] = {"sh", "-c", "echo few", NULL};
+	struct sbx_command command = {.argv = argv};
+	struct test_sandbox *t = arg;
+
+	for (int i = 0; i < 10; i++) {
+		struct sbx_result *r = NULL;
+		struct sbx_error err;
+
+		assert_int_equal(sbx_session_exec(t->session, &command, &r, &err), 0);
+		assert_string_equal(r->out.data, "few\n");
+		sbx_result_free(r);
+	}
+	return NULL;
+}
+
+/* For the thread sanitizer above all. */
+static void threads_may_use_a_session_its_processes_and_its_network_at_once(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_process *all[3];
+	pthread_t threads[6];
+
+	test_session(t);
+	pthread_create(&threads[0], NULL, run_a_few, t);
+	pthread_create(&threads[1], NULL, run_a_few, t);
+	pthread_create(&threads[2], NULL, change_the_network, t);
+	for (int i = 0; i < 3; i++) {
+		all[i] = begin(t, "for i in $(seq 20); do echo $i; sleep 0.02; done", NULL);
+		pthread_create(&threads[3 + i], NULL, use_the_handle, all[i]);
+	}
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 3; i++) {
+		struct sbx_result *r = end(all[i]);
+
+		assert_int_equal(r->exit_code, 0);
+		sbx_result_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,8 +512,12 @@ int main(void)
 		sandbox_test(a_fork_bomb_in_the_background_can_be_killed),
 		sandbox_test(a_fork_bomb_in_a_run_leaves_it_alone),
 		sandbox_test(its_output_is_bounded_and_ends_are_kept),
+		sandbox_test(output_that_is_kept_so_far_tells_what_is_missing),
+		sandbox_test(what_memory_did_to_a_run_is_not_told_of_it),
 		sandbox_test(closing_the_session_ends_it),
+		sandbox_test(a_time_longer_than_any_clock_is_no_time_at_once),
 		sandbox_test(it_ends_while_another_thread_runs_something),
+		sandbox_test(threads_may_use_a_session_its_processes_and_its_network_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -442,8 +442,8 @@ static void *race(void *userdata)
 	u->r = sbx_registry_acquire_alone(u->registry, NULL, u->id, u->cancel, &session, &u->err);
 	if (u->r < 0)
 		return NULL;
-	u->r = run_script(session, "mkdir busy || exit 1; sleep 0.1; rmdir busy", NULL, NULL, &result,
-			  &u->err);
+	u->r = run_script(session, "mkdir busy || exit 1; sleep 0.1; rmdir busy", NULL, NULL,
+			  &result, &u->err);
 	u->exit_code = u->r == 0 ? result->exit_code : -1;
 	sbx_result_free(result);
 	sbx_registry_release_alone(u->registry, session);
@@ -501,6 +501,30 @@ static void closing_ends_the_waiting_for_a_session(void **state)
 	sbx_registry_release_alone(r, session);
 }
 
+static void who_has_a_session_alone_is_cancelled_when_it_ends(void **state)
+{
+	const char *argv[] = {"/bin/sh", "-c", "echo x; sleep 60", NULL};
+	struct sbx_command command = {.argv = argv, .io = {.timeout_ms = 60000}};
+	struct sbx_registry *r = make(state, 0, 0, 300);
+	struct sbx_spec *spec = new_spec();
+	struct sbx_session_info info = open_one(r);
+	struct sbx_session *held = NULL, *elsewhere = NULL;
+	struct sbx_result *result = NULL;
+
+	assert_int_equal(sbx_cancel_new(&command.io.cancel, NULL), 0);
+	assert_int_equal(sbx_session_open(spec, &elsewhere, NULL), 0);
+	assert_int_equal(
+		sbx_registry_acquire_alone(r, NULL, info.id, command.io.cancel, &held, NULL), 0);
+	assert_int_equal(sbx_session_exec(elsewhere, &command, &result, NULL), 0);
+	assert_int_equal(result->reason, SBX_CANCELLED);
+	assert_int_equal(sbx_registry_check(r, held, NULL), -SBX_E_TIMEOUT);
+	sbx_registry_release_alone(r, held);
+	sbx_result_free(result);
+	sbx_session_close(elsewhere);
+	sbx_spec_free(spec);
+	sbx_cancel_free(command.io.cancel);
+}
+
 struct opener {
 	pthread_t thread;
 	struct sbx_registry *registry;
@@ -542,7 +566,8 @@ static void a_hundred_sessions_at_once_leave_nothing(void **state)
 	pthread_barrier_init(&all_open, NULL, 5);
 	for (size_t i = 0; i < 4; i++) {
 		openers[i] = (struct opener){.registry = r, .all_open = &all_open};
-		assert_int_equal(pthread_create(&openers[i].thread, NULL, open_and_use, &openers[i]), 0);
+		assert_int_equal(
+			pthread_create(&openers[i].thread, NULL, open_and_use, &openers[i]), 0);
 	}
 	pthread_barrier_wait(&all_open);
 	assert_int_equal(count(r, NULL), MANY);
@@ -578,6 +603,7 @@ int main(void)
 		registry_test(one_after_the_other_has_a_session_alone),
 		registry_test(waiting_for_a_session_can_be_cancelled),
 		registry_test(closing_ends_the_waiting_for_a_session),
+		registry_test(who_has_a_session_alone_is_cancelled_when_it_ends),
 		registry_test(a_hundred_sessions_at_once_leave_nothing),
 	};
 

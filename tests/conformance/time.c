@@ -274,6 +274,32 @@ static void the_cost_of_a_run_is_told(void **state)
 	assert_in_range(r->peak_memory_bytes, 64 * MIB, 256 * MIB);
 }
 
+/* Whatever its first step is: of some languages that is preparing a cache. */
+static void a_run_that_was_cancelled_before_it_began_runs_no_program(void **state)
+{
+	static const struct {
+		const char *language, *code;
+	} rows[] = {
+		{"python", "print('ran')"},
+		{"cpp", "#include <cstdio>\nint main() { puts(\"ran\"); }"},
+		{"go", "package main\nimport \"fmt\"\nfunc main() { fmt.Println(\"ran\") }"},
+		{"java", "class A { public static void main(String[] a) { System.out.println(\"ran\"); } }"},
+	};
+	struct test_sandbox *t = *state;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_cancel_new(&t->io.cancel, &err), 0);
+	sbx_cancel_kill(t->io.cancel);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sbx_result *r = test_run(t, rows[i].language, rows[i].code);
+
+		assert_int_equal(r->reason, SBX_CANCELLED);
+		assert_int_equal(r->out.len, 0);
+	}
+	sbx_cancel_free(t->io.cancel);
+	t->io.cancel = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +318,7 @@ int main(void)
 		sandbox_test(another_thread_interrupts_a_run_as_a_terminal_does),
 		sandbox_test(a_signal_is_told_apart_from_an_exit_code),
 		sandbox_test(the_cost_of_a_run_is_told),
+		sandbox_test(a_run_that_was_cancelled_before_it_began_runs_no_program),
 	};
 
 	return cmocka_run_group_tests_name("time", tests, NULL, NULL);

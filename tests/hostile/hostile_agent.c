@@ -6,6 +6,8 @@
  *
  *	SEED	answers by random numbers, half of them such as the host could expect
  *	silent	never says a word after READY
+ *	lazy	says that programs have started, and nothing more
+ *	empty	answers with a file, and then bytes of it without end and without a byte
  *	flood	sends output and file bytes without end and without credit
  */
 #include "fuzz/random.h"
@@ -250,10 +252,27 @@ static _Noreturn void flood(struct hostile *h)
 	}
 }
 
-static void answer(struct hostile *h, const char *how)
+static _Noreturn void send_nothing(struct hostile *h)
+{
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+
+	wire_entry_format(&b, &(struct wire_entry){.kind = WIRE_FILE, .size = 3, .name = (char *)""});
+	send_buf(h, WIRE_ENTRY, h->channel, &b);
+	for (;; h->sent = 0)
+		send_frame(h, WIRE_DATA, h->channel, "", 0);
+}
+
+static void answer(struct hostile *h, const char *how, enum wire_type type)
 {
 	if (strcmp(how, "silent") == 0)
 		return;
+	if (strcmp(how, "lazy") == 0) {
+		if (type == WIRE_EXEC)
+			send_started(h);
+		return;
+	}
+	if (strcmp(how, "empty") == 0)
+		send_nothing(h);
 	if (strcmp(how, "flood") == 0)
 		flood(h);
 	answer_at_random(h);
@@ -293,7 +312,7 @@ int main(void)
 			if (frame.channel != 0)
 				h.channel = frame.channel;
 			if (frame.type != WIRE_SETUP && !frame.more)
-				answer(&h, how);
+				answer(&h, how, frame.type);
 		}
 	}
 	return 0;

@@ -216,6 +216,97 @@ static void silence_ends_by_the_sessions_time(void **state)
 	}
 }
 
+/* It is not silent, and so no silence ends it. */
+static void a_file_of_empty_pieces_ends_the_call(void **state)
+{
+	struct place p = {.state = 1};
+	struct sbx_error err;
+	char *data = NULL;
+	size_t len = 0;
+
+	(void)state;
+	open_place(&p, "empty");
+	assert_true(sbx_session_read_file(p.session, "x", 0, 1000, &data, &len, NULL, &err) < 0);
+	assert_int_equal(err.code, SBX_E_PROTOCOL);
+	close_place(&p);
+}
+
+/* ---- an agent that ends nothing ---- */
+
+static void open_lazy(struct place *p, uint64_t session_ms)
+{
+	struct sbx_error err;
+
+	*p = (struct place){.state = 1};
+	open_place(p, "lazy");
+	sbx_session_close(p->session);
+	assert_int_equal(sbx_spec_set_limit(p->spec, SBX_LIMIT_WALL_MS, SBX_TIMEOUT_NONE, &err), 0);
+	assert_int_equal(sbx_spec_set_limit(p->spec, SBX_LIMIT_SESSION_MS, session_ms, &err), 0);
+	assert_int_equal(sbx_session_open(p->spec, &p->session, &err), 0);
+}
+
+static void a_cancelled_run_comes_back(void **state)
+{
+	static const char *const argv[] = {"true", NULL};
+	struct sbx_command command = {.argv = argv};
+	struct sbx_result *result = NULL;
+	struct sbx_cancel *cancel = NULL;
+	struct sbx_error err;
+	struct place p;
+
+	(void)state;
+	open_lazy(&p, 0);
+	assert_int_equal(sbx_cancel_new(&cancel, &err), 0);
+	command.io.cancel = cancel;
+	sbx_cancel_kill(cancel);
+	assert_int_equal(sbx_session_exec(p.session, &command, &result, &err), 0);
+	assert_int_equal(result->reason, SBX_CANCELLED);
+	sbx_result_free(result);
+	sbx_cancel_free(cancel);
+	close_place(&p);
+}
+
+/* Start one, do what may be done, and wait for its end as long as it takes. */
+static enum sbx_reason end_in_background(uint64_t session_ms, uint64_t timeout_ms, int signo)
+{
+	static const char *const argv[] = {"true", NULL};
+	struct sbx_command command = {.argv = argv, .io = {.timeout_ms = timeout_ms}};
+	struct sbx_process *process = NULL;
+	struct sbx_result *result = NULL;
+	enum sbx_reason reason;
+	struct sbx_error err;
+	struct place p;
+
+	open_lazy(&p, session_ms);
+	assert_int_equal(sbx_session_start(p.session, &command, &process, &err), 0);
+	if (signo != 0)
+		assert_int_equal(sbx_process_signal(process, signo, &err), 0);
+	assert_int_equal(sbx_process_wait(process, SBX_TIMEOUT_NONE, NULL, &result, &err), 0);
+	reason = result->reason;
+	sbx_result_free(result);
+	sbx_process_free(process);
+	close_place(&p);
+	return reason;
+}
+
+static void a_background_process_ends_by_its_time(void **state)
+{
+	(void)state;
+	assert_int_equal(end_in_background(0, 300, 0), SBX_TIMEOUT);
+}
+
+static void a_background_process_ends_by_the_sessions_time(void **state)
+{
+	(void)state;
+	assert_int_equal(end_in_background(300, 0, 0), SBX_TIMEOUT);
+}
+
+static void a_background_process_that_is_killed_ends(void **state)
+{
+	(void)state;
+	assert_int_equal(end_in_background(0, 0, SIGKILL), SBX_CANCELLED);
+}
+
 static void a_flood_takes_no_memory(void **state)
 {
 	struct rusage before, after;
@@ -238,6 +329,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_answers_end_a_session_at_worst),
 		cmocka_unit_test(silence_ends_by_the_sessions_time),
+		cmocka_unit_test(a_file_of_empty_pieces_ends_the_call),
+		cmocka_unit_test(a_cancelled_run_comes_back),
+		cmocka_unit_test(a_background_process_ends_by_its_time),
+		cmocka_unit_test(a_background_process_ends_by_the_sessions_time),
+		cmocka_unit_test(a_background_process_that_is_killed_ends),
 		cmocka_unit_test(a_flood_takes_no_memory),
 	};
 	const char *agent = getenv("SBX_HOSTILE_AGENT");

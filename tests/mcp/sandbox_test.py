@@ -7,10 +7,12 @@ Usage: sandbox_test.py LLM_SANDBOX [unittest's arguments]
 
 import json
 import os
+import pathlib
 import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -26,8 +28,8 @@ CLEAN = {name: value for name, value in os.environ.items()
 class Server:
     """The program, greeted."""
 
-    def __init__(self, **environment):
-        self.process = subprocess.Popen([PROGRAM, "mcp"], stdin=subprocess.PIPE,
+    def __init__(self, *options, **environment):
+        self.process = subprocess.Popen([PROGRAM, "mcp", *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env={**CLEAN, **environment})
         self.lines = queue.Queue()
         self.next_id = 0
@@ -227,15 +229,17 @@ class Code(Case):
         self.assertLess(len(run["stdout"]), 200)
 
     def test_libraries_that_are_there_run_and_others_are_named(self):
-        run = self.good(self.server.run("import json", libraries=["JSON", "pip>=1"]))
-        self.assertEqual(set(run["libraries"]), {"JSON", "pip>=1"})
-        self.assertEqual(self.good(self.server.run("1", libraries=[]))["exit_code"], 0)
-        text = self.bad(self.server.run("1", libraries=["no-such-thing", "pip"]))
+        server = Server(SANDBOX_INSTALL="off")
+        run = self.good(server.run("import json", libraries=["JSON", "pip"]))
+        self.assertEqual(set(run["libraries"]), {"JSON", "pip"})
+        self.assertEqual(self.good(server.run("1", libraries=[]))["exit_code"], 0)
+        text = self.bad(server.run("1", libraries=["no-such-thing", "pip"]))
         self.assertIn("no-such-thing", text)
-        self.assertIn("no network", text)
+        self.assertIn("switched off", text)
         for language in LANGUAGES:
             self.assertIn("no-such-thing",
-                          self.bad(self.server.run("1", language, libraries=["no-such-thing"])))
+                          self.bad(server.run("1", language, libraries=["no-such-thing"])))
+        self.assertEqual(server.close(), 0)
 
 
 class Commands(Case):
@@ -303,6 +307,24 @@ class Start(unittest.TestCase):
         self.assertIn("at most 64", server.run("1", memory_mb=100)["content"][0]["text"])
         self.assertEqual(server.close(), 0)
 
+    def test_the_limits_of_the_configuration_hold_here_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "llm-sandbox", "config.yaml")
+            path.parent.mkdir()
+            path.write_text("memory: 64m\nprocesses: 5\ntimeout: 1\n")
+            server = Server(XDG_CONFIG_HOME=folder)
+            self.assertFalse(server.run("x = bytearray(10**8)")["structuredContent"]["success"])
+            self.assertIn("at most 64", server.run("1", memory_mb=100)["content"][0]["text"])
+            code = "import time; time.sleep(1.2)"
+            self.assertTrue(server.run(code)["structuredContent"]["success"])
+            ran = server.tool("execute_command", command="for i in 1 2 3 4 5 6; do sleep 1 & done; wait")
+            self.assertIn("fork", ran["structuredContent"]["stderr"])
+            self.assertEqual(server.close(), 0)
+            path.write_text("memory: much\n")
+            ran = self.program("mcp", XDG_CONFIG_HOME=folder)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn("config.yaml:1", ran.stderr)
+
     def test_mistakes_on_the_command_line_are_told(self):
         for words, said in ((["--no-such"], "--no-such"), (["--path", "/x"], "--http"),
                             (["--workers", "0"], "1 to 256"), (["word"], "word"),
@@ -317,8 +339,9 @@ class Start(unittest.TestCase):
         self.assertEqual(helped.stdout, self.program("mcp", "--help").stdout)
         with open(os.path.join(os.environ["SBX_SOURCE"], "docs/man/llm-sandbox-mcp.1.scd")) as page:
             manual = page.read()
-        options = re.findall(r"--[a-z-]+", helped.stdout.split("Server\n")[1])
+        options = re.findall(r"--[a-z-]+", helped.stdout.split("Network\n")[1])
         self.assertIn("--token-file", options)
+        self.assertIn("--allow", options)
         for option in options:
             self.assertIn("*%s*" % option, manual)
         self.assertRegex(self.program("mcp", "--version").stdout, r"^llm-sandbox-mcp \d")

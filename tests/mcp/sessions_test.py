@@ -9,8 +9,11 @@ import base64
 import hashlib
 import http.server
 import json
+import os
 import pathlib
+import shutil
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -287,7 +290,7 @@ class Files(SessionCase):
         self.assertEqual(self.shell("ls; test -e /etc/passwd"), "pipe\n")
         self.assertIn("gone", self.bad(self.use("delete_file", path="gone")))
         self.shell("for i in $(seq 1001); do : > $i; done")
-        self.assertTrue(self.bad(self.use("list_files")))
+        self.assertIn("more than 1000 entries", self.bad(self.use("list_files")))
 
     def test_names_that_are_no_text_have_a_uri(self):
         self.shell("printf x > \"$(printf 'a\\377%%')\"")
@@ -403,6 +406,17 @@ class Network(SessionCase):
         for host in ("", "http://x.example", "a b", "x" * 300):
             self.assertTrue(self.bad(self.server.run("1", allow=[host])), host)
 
+    def test_the_hosts_of_package_managers_are_those_that_they_are_set_up_for(self):
+        with tempfile.TemporaryDirectory() as cache:
+            server = Server(XDG_CACHE_HOME=cache, PIP_INDEX_URL="http://%s/simple" % self.at,
+                            SANDBOX_NETWORK="packages")
+            run = self.good(server.run(self.FETCH, args=["http://%s/" % self.at], network="packages"))
+            self.assertEqual(run["stdout"], "hello\n", run)
+            run = self.good(server.run(self.FETCH, network="packages", args=[
+                "http://127.0.0.2:%d/" % (self.peer.server_port - 1)]))
+            self.assertEqual(run["network"][0]["verdict"], "denied")
+            self.assertEqual(server.close(), 0)
+
     def test_no_more_is_given_than_the_operator_allows(self):
         none = Server()
         for wish in ({"network": "open"}, {"network": "packages"}, {"network": "allow"},
@@ -422,9 +436,93 @@ class Network(SessionCase):
                      "a.example.org:*", "example.net"):
             text = self.bad(some.run("1", allow=[host]))
             self.assertIn("*.example.org, example.com:8443", text)
+        options = Server("--allow", "*.example.org", SANDBOX_NETWORK="open")
+        self.good(options.run("1", allow=["a.example.org"]))
+        self.assertIn("'allow'", self.bad(options.run("1", network="open")))
+        self.assertEqual(options.close(), 0)
         self.assertIn("'allow'", self.bad(some.run("1", network="open")))
         self.assertIn("goes with", self.bad(some.run("1", network="none", allow=["a.example.org"])))
         self.assertEqual(some.close(), 0)
+
+
+class Libraries(SessionCase):
+    """The package manager that this machine is set up to use must be within reach."""
+
+    ONE, MODULE = "iniconfig>=1", "iniconfig"  # small, and of nothing else
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.mkdtemp()
+        cls.server = Server(XDG_CACHE_HOME=cls.cache)
+        result = cls.server.run("1", libraries=[cls.ONE])
+        if result["isError"]:
+            cls.tearDownClass()
+            raise unittest.SkipTest(result["content"][0]["text"])
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        for folder, _, _ in os.walk(cls.cache):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(cls.cache)
+
+    def test_what_code_needs_is_installed_once_and_told(self):
+        server = Server(XDG_CACHE_HOME=self.cache, SANDBOX_INSTALL="offline")
+        for _ in range(2):
+            run = self.good(server.run("import %s; print(1)" % self.MODULE, libraries=[self.ONE, "json"]))
+            self.assertEqual(run["stdout"], "1\n")
+            self.assertRegex(run["libraries"][self.ONE], r"^\d")
+            self.assertIn("of Python", run["libraries"]["json"])
+        self.assertFalse(self.good(server.run("import %s" % self.MODULE))["success"])
+        self.assertIn("offline", self.bad(server.run("1", libraries=["no-such-thing"])))
+        self.assertEqual(server.close(), 0)
+
+    def test_a_client_hears_what_the_installer_does(self):
+        with tempfile.TemporaryDirectory() as cache:
+            server = Server(XDG_CACHE_HOME=cache)
+            message, said = server.ask("tools/call", name="execute_code", _meta={"progressToken": "p"},
+                                       arguments={"code": "1", "libraries": [self.ONE]})
+            self.good(message["result"])
+            numbers = [s["params"]["progress"] for s in said]
+            self.assertGreater(len(numbers), 0)
+            self.assertEqual(numbers, sorted(set(numbers)))
+            self.assertTrue(all(s["params"]["message"] for s in said))
+            self.assertEqual(server.close(), 0)
+            for folder, _, _ in os.walk(cache):
+                os.chmod(folder, 0o700)
+
+    def test_libraries_of_a_session_stay_with_it(self):
+        session = self.create()
+        code = "import %s; print(1)" % self.MODULE
+        self.assertFalse(self.good(self.server.run(code, session_id=session))["success"])
+        done = self.good(self.server.tool("install_libraries", session_id=session,
+                                          libraries=[self.ONE]))
+        self.assertEqual([p["name"] for p in done["packages"]], [self.MODULE])
+        self.assertEqual(done["libraries"][self.ONE], done["packages"][0]["version"])
+        self.assertEqual(self.good(self.server.run(code, session_id=session))["stdout"], "1\n")
+        done = self.good(self.server.tool("install_libraries", session_id=session, libraries=["json"]))
+        self.assertNotIn("packages", done)
+        self.assertIn("nothing to install", self.bad(self.server.tool(
+            "install_libraries", session_id=session, libraries=[])))
+
+    def test_what_is_no_library_is_refused(self):
+        session = self.create()
+        for name in ("--index-url=http://x", "http://x/y.whl", "../x", "git+https://x/y", "a b", "",
+                     "x; rm -rf /", "/etc/passwd"):
+            self.assertTrue(self.bad(self.server.run("1", libraries=[name])), name)
+            self.assertTrue(self.bad(self.server.tool("install_libraries", session_id=session,
+                                                      libraries=[name])), name)
+        text = self.bad(self.server.run("1", libraries=["no-such-thing-%s" % session]))
+        self.assertIn("no-such-thing", text)
+        self.good(self.server.run("1", session_id=session))
+
+    def test_an_operator_can_switch_installing_off(self):
+        server = Server(XDG_CACHE_HOME=self.cache, SANDBOX_INSTALL="off")
+        session = self.create(server)
+        for result in (server.run("1", libraries=[self.ONE]),
+                       server.tool("install_libraries", session_id=session, libraries=[self.ONE])):
+            self.assertIn("switched off", self.bad(result))
+        self.assertEqual(server.close(), 0)
 
 
 class Ends(SessionCase):

@@ -14,6 +14,7 @@
 #include "mcp/sandbox/clip.h"
 #include "mcp/sandbox/environment.h"
 #include "mcp/sandbox/file_uri.h"
+#include "mcp/sandbox/libraries.h"
 #include "mcp/sandbox/mime.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -120,7 +121,8 @@ static void the_network_is_bounded_by_the_environment(void **state)
 	} good[] = {
 		{"SANDBOX_NETWORK=open", "X=", SBX_NETWORK_OPEN, 0},
 		{"SANDBOX_NETWORK=packages", "SANDBOX_ALLOW=a.example", SBX_NETWORK_PACKAGES, 1},
-		{"SANDBOX_NETWORK=", "SANDBOX_ALLOW= a.example , *.b.example:80,", SBX_NETWORK_ALLOW, 2},
+		{"SANDBOX_NETWORK=", "SANDBOX_ALLOW= a.example , *.b.example:80,",
+		 SBX_NETWORK_ALLOW, 2},
 	};
 	static const char *const bad[] = {"SANDBOX_NETWORK=all", "SANDBOX_ALLOW=a b",
 					  "SANDBOX_ALLOW=http://x"};
@@ -135,6 +137,51 @@ static void the_network_is_bounded_by_the_environment(void **state)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_true(read_environment(&e, bad[i]) < 0);
+}
+
+static void installing_can_be_switched_off(void **state)
+{
+	static const struct {
+		const char *variable;
+		enum mcp_install_mode mode;
+	} good[] = {
+		{"SANDBOX_INSTALL=", MCP_INSTALL_ON},
+		{"SANDBOX_INSTALL=on", MCP_INSTALL_ON},
+		{"SANDBOX_INSTALL= Off ", MCP_INSTALL_OFF},
+		{"SANDBOX_INSTALL=no", MCP_INSTALL_OFF},
+		{"SANDBOX_INSTALL=OFFLINE", MCP_INSTALL_OFFLINE},
+	};
+	struct mcp_environment e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(read_environment(&e, good[i].variable), 0);
+		assert_int_equal(e.install, good[i].mode);
+	}
+	assert_true(read_environment(&e, "SANDBOX_INSTALL=sometimes") < 0);
+}
+
+static void a_package_is_known_by_its_requirement(void **state)
+{
+	static const struct {
+		const char *language, *requirement, *package;
+		bool is_of;
+	} rows[] = {
+		{"python", "Foo_Bar[x]>=2", "foo-bar", true},
+		{"python", "foo", "foo-bar", false},
+		{"python", "foo-bar", "foo", false},
+		{"javascript", "@a/b@4", "@a/b", true},
+		{"java", "org.x:y:2.0", "org.x:y", true},
+		{"java", "org.x:yz:2.0", "org.x:y", false},
+		{"ruby", "rack:2.2.4", "rack", true},
+		{"go", "a.example/x@v1", "a.example/x", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+			mcp_library_is_of(rows[i].language, rows[i].requirement, rows[i].package),
+			rows[i].is_of);
 }
 
 static void what_is_so_anyway_is_accepted(void **state)
@@ -300,8 +347,8 @@ static void bytes_without_end_are_bounded(void **state)
 
 static void every_path_has_a_uri_that_leads_back(void **state)
 {
-	static const char *const paths[] = {"a", "/etc/x", "a b/c%2F.txt", "\xff\x01?#\"", "a//b", "%",
-					    "\xc3\xa9"};
+	static const char *const paths[] = {"a",    "/etc/x", "a b/c%2F.txt", "\xff\x01?#\"",
+					    "a//b", "%",      "\xc3\xa9"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
@@ -359,9 +406,9 @@ static void a_file_is_known_by_its_bytes_and_then_by_its_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		assert_string_equal(mcp_mime_type(files[i].path, files[i].data, strlen(files[i].data),
-						  false),
-				    files[i].mime_type);
+		assert_string_equal(
+			mcp_mime_type(files[i].path, files[i].data, strlen(files[i].data), false),
+			files[i].mime_type);
 	assert_string_equal(mcp_mime_type("a", "x\0y", 3, true), "application/octet-stream");
 }
 
@@ -387,6 +434,8 @@ int main(void)
 		cmocka_unit_test(cpus_are_read_as_the_original_reads_them),
 		cmocka_unit_test(sessions_have_limits_of_their_own),
 		cmocka_unit_test(the_network_is_bounded_by_the_environment),
+		cmocka_unit_test(installing_can_be_switched_off),
+		cmocka_unit_test(a_package_is_known_by_its_requirement),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -255,6 +256,21 @@ static void what_a_program_leaves_behind_is_killed(void **state)
 	agent_run_done(&run);
 }
 
+/* Here, as with one single user id, a program can kill its supervisor. */
+static void nothing_outlives_a_background_program_that_killed_its_supervisor(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, RUNAWAY "kill -9 $PPID; sleep 1000");
+	struct agent_run run;
+
+	exec.flags |= WIRE_EXEC_BACKGROUND;
+	agent_client_finish(c, agent_client_exec(c, &exec), &run);
+	assert_int_equal(run.exit.reason, WIRE_SIGNALLED);
+	assert_true(is_gone(runaway_pid(c)));
+	agent_run_done(&run);
+}
+
 static void processes_that_had_to_be_killed_are_counted(void **state)
 {
 	struct agent_run run;
@@ -416,6 +432,60 @@ static void without_credit_no_output_is_sent(void **state)
 	agent_client_grant(c, run.channel, WIRE_FLOW_STDOUT, WIRE_WINDOW);
 	while (!agent_run_take(c, &run, true))
 		;
+	agent_run_done(&run);
+}
+
+/*
+ * Together they may have more credit than the agent has room for: a host that is busy elsewhere
+ * holds them back, and loses nothing.
+ */
+static void programs_that_write_much_wait_for_a_host_that_does_not_listen(void **state)
+{
+	struct agent_client *c = *state;
+	char *argv[4];
+	struct wire_exec exec = agent_client_line(argv, "yes & yes >&2; wait");
+	struct pollfd end = {.fd = c->conn.fd};
+	struct agent_run runs[WIRE_BACKGROUND_MAX];
+
+	exec.flags |= WIRE_EXEC_BACKGROUND | WIRE_EXEC_FORWARD;
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_run_init(&runs[i], agent_client_exec(c, &exec));
+	assert_int_equal(poll(&end, 1, 2000), 0);
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_client_signal(c, runs[i].channel, SIGKILL, WIRE_SCOPE_TREE);
+	for (size_t over = 0; over < WIRE_BACKGROUND_MAX;) {
+		struct wire_frame frame;
+
+		assert_true(agent_client_next(c, &frame));
+		over += frame.type == WIRE_EXIT;
+		if (frame.type == WIRE_STDOUT || frame.type == WIRE_STDERR)
+			agent_client_grant(c, frame.channel,
+					   frame.type == WIRE_STDOUT ? WIRE_FLOW_STDOUT : WIRE_FLOW_STDERR,
+					   frame.len);
+	}
+	for (size_t i = 0; i < WIRE_BACKGROUND_MAX; i++)
+		agent_run_done(&runs[i]);
+}
+
+/* Programs of one user can open each other's pipes: what is written there later is nobody's. */
+static void a_program_ends_though_another_one_writes_to_its_output(void **state)
+{
+	struct agent_client *c = *state;
+	char *front_argv[4], *back_argv[4];
+	struct wire_exec front = agent_client_line(
+		front_argv, "echo $$ > new; mv new pid; until test -e held; do sleep 0.02; done");
+	struct wire_exec back = agent_client_line(
+		back_argv, "until test -e pid; do sleep 0.02; done; exec 3> /proc/$(cat pid)/fd/1; "
+			   "touch held; exec yes >&3");
+	struct agent_run run;
+
+	back.flags |= WIRE_EXEC_BACKGROUND;
+	agent_client_exec(c, &back);
+	agent_run_init(&run, agent_client_exec(c, &front));
+	while (!agent_run_take(c, &run, true))
+		assert_true(run.out[0].len < 16u << 20);
+	assert_false(run.failed);
+	assert_int_equal(run.exit.reason, WIRE_EXITED);
 	agent_run_done(&run);
 }
 
@@ -862,6 +932,7 @@ int main(void)
 		WITH_AGENT(a_working_folder_may_be_named),
 		WITH_AGENT(a_timeout_kills_the_whole_process_tree),
 		WITH_AGENT(what_a_program_leaves_behind_is_killed),
+		WITH_AGENT(nothing_outlives_a_background_program_that_killed_its_supervisor),
 		WITH_AGENT(processes_that_had_to_be_killed_are_counted),
 		cmocka_unit_test(the_end_of_the_stream_kills_the_whole_process_tree),
 		WITH_AGENT(a_signal_reaches_the_program_and_its_children),
@@ -871,6 +942,8 @@ int main(void)
 		WITH_AGENT(of_20_mb_of_output_head_and_tail_are_kept),
 		WITH_AGENT(a_program_is_not_slowed_by_a_host_that_takes_no_output),
 		WITH_AGENT(without_credit_no_output_is_sent),
+		WITH_AGENT(programs_that_write_much_wait_for_a_host_that_does_not_listen),
+		WITH_AGENT(a_program_ends_though_another_one_writes_to_its_output),
 		WITH_AGENT(forwarded_output_of_two_streams_is_whole),
 		WITH_AGENT(the_name_dev_stdout_works),
 		WITH_AGENT(stdin_arrives_whole_and_ends),

@@ -96,7 +96,7 @@ static int start_agent(struct fake_place *p, struct sbx_error *err)
 	pid_t self = getpid();
 	int fds[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
 		return sbx_fail_errno(err, errno, "cannot make a stream to the agent");
 	p->base.stream_fd = fds[0];
 	agent_fd = fds[1];

@@ -3,8 +3,10 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "egress/policy.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -25,8 +27,9 @@ struct rule {
 	const char *reason; /* why it cannot be had here */
 };
 
-static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network, add_hosts, refuse, refuse_flag, check_flag,
-	refuse_strict_flag, check_capabilities, check_security, check_network;
+static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network,
+	add_hosts, set_install, refuse, refuse_flag, check_flag, refuse_strict_flag,
+	check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
 	{"BACKEND", NULL, true, set_backend, NULL},
@@ -37,6 +40,7 @@ static const struct rule rules[] = {
 	{"SANDBOX_SESSION_LIFETIME", NULL, true, set_lifetime, NULL},
 	{"SANDBOX_NETWORK", NULL, true, set_network, NULL},
 	{"SANDBOX_ALLOW", NULL, true, add_hosts, NULL},
+	{"SANDBOX_INSTALL", NULL, true, set_install, NULL},
 	/* The system's folders are read-only always, and capabilities are dropped always. */
 	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
 	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
@@ -51,7 +55,7 @@ static const struct rule rules[] = {
 	{"KEEP_TEMPLATE", NULL, true, refuse_flag, "the native backend makes no images to keep"},
 	{"NAMESPACE", NULL, true, refuse, "only the kubernetes backend has namespaces"},
 	{"R_REPO", NULL, true, refuse,
-	 "this version installs no packages, so no CRAN mirror is asked"},
+	 "R's own configuration says which mirror is asked"},
 };
 
 /* ---- values ---- */
@@ -314,6 +318,23 @@ static int add_hosts(const struct given *g, struct mcp_environment *e, struct sb
 	return r < 0 ? r : for_each_item(g, e, add_host, err);
 }
 
+/* ---- libraries ---- */
+
+static int set_install(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	char value[16];
+	bool on = false;
+
+	if (trim(g->value, value, sizeof(value)) && strcasecmp(value, "offline") == 0) {
+		e->install = MCP_INSTALL_OFFLINE;
+		return 0;
+	}
+	if (read_flag(g, &on, err) < 0)
+		return sbx_fail(err, SBX_E_INVALID, "%s must be one of: on, off, offline", g->name);
+	e->install = on ? MCP_INSTALL_ON : MCP_INSTALL_OFF;
+	return 0;
+}
+
 /* ---- what is so anyway ---- */
 
 static int check_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
@@ -418,6 +439,41 @@ static bool find_given(const char *const *variables, const struct rule *rule, st
 	return false;
 }
 
+/* A call says these by itself, or they are of no use to it. */
+static bool is_of_the_call(enum sbx_limit limit)
+{
+	return limit == SBX_LIMIT_WALL_MS || limit == SBX_LIMIT_EXECUTION_MS ||
+	       limit == SBX_LIMIT_HEAD_BYTES || limit == SBX_LIMIT_TAIL_BYTES;
+}
+
+static int copy_limits(const struct sbx_spec *limits, struct sbx_spec *spec, struct sbx_error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && limits != NULL && i < SBX_LIMIT_COUNT; i++) {
+		enum sbx_limit limit = (enum sbx_limit)i;
+
+		if (!is_of_the_call(limit))
+			r = sbx_spec_set_limit(spec, limit, sbx_spec_get_limit(limits, limit), err);
+	}
+	return r;
+}
+
+static void set_most(uint64_t *most, const struct sbx_spec *limits, enum sbx_limit limit)
+{
+	uint64_t value = sbx_spec_get_limit(limits, limit);
+
+	if (*most == 0 && value != sbx_limit_describe(limit)->standard)
+		*most = value;
+}
+
+void mcp_environment_set_limits(struct mcp_environment *e, const struct sbx_spec *limits)
+{
+	e->limits = limits;
+	set_most(&e->memory_bytes, limits, SBX_LIMIT_MEMORY_BYTES);
+	set_most(&e->cpu_milli, limits, SBX_LIMIT_CPU_MILLI);
+}
+
 int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,
 			      struct sbx_error *err)
 {
@@ -427,6 +483,8 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 	if (r < 0)
 		return r;
 	r = sbx_spec_set_backend(spec, environment->backend, err);
+	if (r == 0)
+		r = copy_limits(environment->limits, spec, err);
 	if (r == 0 && environment->memory_bytes != 0)
 		r = sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, environment->memory_bytes,
 				       err);
@@ -437,6 +495,18 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 		return r;
 	}
 	*ret = spec;
+	return 0;
+}
+
+int mcp_environment_set_network(struct mcp_environment *e, const struct sbx_network *network,
+				struct sbx_error *err)
+{
+	struct sbx_network *copy = sbx_network_copy(network);
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep a network");
+	sbx_network_free(e->network);
+	e->network = copy;
 	return 0;
 }
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The environment variables of the server: those that people set for the original's, and what
- * they mean here, and our own. One that asks for something that is always so is accepted, one that asks for something
- * that this backend cannot give is an error that says why: a server that starts does as told.
+ * they mean here, and our own. One that asks for something that is always so is accepted, one
+ * that asks for something that this backend cannot give is an error that says why: a server that
+ * starts does as told.
  */
 #pragma once
 
 #include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
+/* Offline, what was installed before is there, and nothing else is installed. */
+enum mcp_install_mode { MCP_INSTALL_ON, MCP_INSTALL_OFF, MCP_INSTALL_OFFLINE };
+
 struct mcp_environment {
 	char backend[32];
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
 	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
+	const struct sbx_spec *limits; /* whose limits are the defaults; borrowed, or NULL */
 	/* Of sessions; 0: nobody said. */
 	size_t sessions;      /* at one time; SANDBOX_SESSIONS */
 	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
 	uint64_t lifetime_ms; /* SANDBOX_SESSION_LIFETIME, in seconds */
+	enum mcp_install_mode install; /* SANDBOX_INSTALL: on, off, offline */
 	/* The most that a call may ask for: SANDBOX_NETWORK, SANDBOX_ALLOW; owned. NULL: none. */
 	struct sbx_network *network;
 };
@@ -24,6 +30,17 @@ struct mcp_environment {
 /* variables: "NAME=value", NULL-terminated, as environ(7) is. Free with mcp_environment_done(). */
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err);
+
+/*
+ * Take what a spec says otherwise than the library does as the default, for what the variables
+ * leave open: of memory and CPUs it is the most that a call may ask for too. The time of a run is
+ * for the call to say. Borrowed.
+ */
+void mcp_environment_set_limits(struct mcp_environment *environment, const struct sbx_spec *limits);
+
+/* This, and not what the variables said, is the most that a call may reach; it is copied. */
+int mcp_environment_set_network(struct mcp_environment *environment,
+				const struct sbx_network *network, struct sbx_error *err);
 
 void mcp_environment_done(struct mcp_environment *environment);
 

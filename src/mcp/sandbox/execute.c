@@ -2,9 +2,11 @@
 #include "mcp/sandbox/execute.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "mcp/sandbox/answer.h"
 #include "mcp/sandbox/inside.h"
+#include "mcp/sandbox/install.h"
 #include "mcp/sandbox/lease.h"
 #include "mcp/sandbox/watch.h"
 #include "mcp/sandbox/wishes.h"
@@ -21,6 +23,8 @@ struct request {
 	struct sbx_file *files; /* owned */
 	struct sbx_io io;
 	size_t max_output;
+	struct mcp_watch *watch;
+	struct mcp_installed installed;
 };
 
 /* ---- arguments ---- */
@@ -126,16 +130,41 @@ static void prepare(const char *language)
 		sbx_language_prepare(language, &ignored);
 }
 
-static int run_it(struct sbx_session *session, const struct mcp_execution *execution,
-		  const struct request *request, struct sbx_result **ret, struct sbx_error *err)
+/* The time until the sandbox was there is none of the installer's. */
+static int install(struct mcp_call *call, struct sbx_session *session,
+		   const struct mcp_execution *execution, struct request *request, uint64_t *ret_ns,
+		   struct sbx_error *err)
 {
-	if (execution->language != NULL)
-		return run_code(session, execution, request, ret, err);
-	return run_command(session, execution, request, ret, err);
+	int r = mcp_session_await(session, err);
+	uint64_t begin = sbx_now_ns();
+
+	if (r == 0)
+		r = mcp_install_libraries(call, session, execution->language, execution->libraries,
+					  request->watch, &request->installed, err);
+	*ret_ns = sbx_now_ns() - begin;
+	return r;
+}
+
+static int run_it(struct mcp_call *call, struct sbx_session *session,
+		  const struct mcp_execution *execution, struct request *request,
+		  struct sbx_result **ret, struct sbx_error *err)
+{
+	uint64_t install_ns = 0;
+	int r = 0;
+
+	if (execution->language == NULL)
+		return run_command(session, execution, request, ret, err);
+	if (json_array_size(execution->libraries) > 0)
+		r = install(call, session, execution, request, &install_ns, err);
+	if (r == 0)
+		r = run_code(session, execution, request, ret, err);
+	if (r == 0)
+		(*ret)->timings.install += install_ns;
+	return r;
 }
 
 static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_execution *execution,
-				const json_t *arguments, const struct request *request,
+				const json_t *arguments, struct request *request,
 				struct sbx_result **ret, struct sbx_error *err)
 {
 	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
@@ -147,9 +176,10 @@ static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_executio
 
 	if (r < 0)
 		return r;
+	sbx_spec_use_libraries(spec, json_array_size(execution->libraries) > 0);
 	r = sbx_session_open(spec, &session, err);
 	if (r == 0) {
-		r = run_it(session, execution, request, ret, err);
+		r = run_it(call, session, execution, request, ret, err);
 		sbx_session_close(session);
 	}
 	sbx_spec_free(spec);
@@ -157,8 +187,8 @@ static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_executio
 }
 
 static int run_in_session(struct mcp_call *call, const struct mcp_execution *execution,
-			  const json_t *arguments, const struct request *request,
-			  struct sbx_result **ret, struct sbx_error *err)
+			  const json_t *arguments, struct request *request, struct sbx_result **ret,
+			  struct sbx_error *err)
 {
 	struct sbx_result *result = NULL;
 	struct mcp_lease lease;
@@ -168,7 +198,7 @@ static int run_in_session(struct mcp_call *call, const struct mcp_execution *exe
 		r = mcp_lease_begin(&lease, call, arguments, err);
 	if (r < 0)
 		return r;
-	r = run_it(lease.session, execution, request, &result, err);
+	r = run_it(call, lease.session, execution, request, &result, err);
 	r = mcp_lease_end_run(&lease, r, result, err);
 	if (r < 0)
 		sbx_result_free(result);
@@ -186,6 +216,7 @@ static int run_watched(struct mcp_call *call, const struct mcp_execution *execut
 	int r;
 
 	mcp_watch_begin(&watch, call);
+	request->watch = &watch;
 	request->io.cancel = mcp_call_cancel(call);
 	request->io.on_stdout = watch.on_stdout;
 	request->io.on_stderr = watch.on_stderr;
@@ -207,7 +238,8 @@ int mcp_execute(struct mcp_call *call, const struct mcp_execution *execution,
 	if (r == 0)
 		r = run_watched(call, execution, arguments, &request, &result, err);
 	if (r == 0)
-		r = mcp_answer(call, result, request.max_output, execution->libraries, err);
+		r = mcp_answer(call, result, request.max_output, request.installed.versions, err);
+	mcp_installed_done(&request.installed);
 	sbx_result_free(result);
 	free(request.args);
 	free(request.files);

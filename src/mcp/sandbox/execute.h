@@ -31,7 +31,7 @@ struct mcp_execution {
 	const char *language; /* id */
 	const char *code;
 	size_t code_len;
-	json_t *libraries; /* versions for the answer, borrowed; or NULL */
+	const json_t *libraries; /* wanted, an array; or NULL */
 };
 
 int mcp_execute(struct mcp_call *call, const struct mcp_execution *execution,

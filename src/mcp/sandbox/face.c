@@ -22,29 +22,29 @@ static const struct mcp_icon icons[] = {
 };
 
 static const char instructions[] =
-	"Runs code and shell commands in isolated sandboxes. Use execute_code to compute, to process "
-	"text, or to test code instead of guessing what it does; execute_command for Unix tools. Each "
-	"call starts from nothing unless you give it a session_id of create_session: then files stay "
+	"Runs code and shell commands in isolated sandboxes. Use execute_code to compute, to "
+	"process "
+	"text, or to test code instead of guessing what it does; execute_command for Unix tools. "
+	"Each "
+	"call starts from nothing unless you give it a session_id of create_session: then files "
+	"stay "
 	"from call to call, until the session is closed or expires. Give all inputs with the call "
-	"(stdin, args, files), and print what you want to know. There is no network unless you ask for one "
-	"(network, allow) and whoever runs this server allows it: get_language_details tells which "
-	"libraries are there without it. A failing program "
-	"is a normal result with an exit_code; reason says when a limit ended it (timeout, memory), and "
-	"larger ones can be asked for. Long output is cut in the middle; print less, or raise "
-	"max_output.";
+	"(stdin, args, files), and print what you want to know. Name the libraries that code needs "
+	"(libraries): those that are not there are installed first. There is no network unless you "
+	"ask "
+	"for one (network, allow) and whoever runs this server allows it. A failing program is a "
+	"normal "
+	"result with an exit_code; reason says when a limit ended it (timeout, memory), and larger "
+	"ones "
+	"can be asked for. Long output is cut in the middle; print less, or raise max_output.";
 
 static const struct mcp_tool *const tools[] = {
-	&mcp_tool_execute_code,
-	&mcp_tool_execute_command,
-	&mcp_tool_create_session,
-	&mcp_tool_close_session,
-	&mcp_tool_list_sessions,
-	&mcp_tool_upload_file,
-	&mcp_tool_write_file,
-	&mcp_tool_read_file,
-	&mcp_tool_list_files,
-	&mcp_tool_delete_file,
-	&mcp_tool_get_supported_languages,
+	&mcp_tool_execute_code,		&mcp_tool_execute_command,
+	&mcp_tool_create_session,	&mcp_tool_close_session,
+	&mcp_tool_list_sessions,	&mcp_tool_upload_file,
+	&mcp_tool_write_file,		&mcp_tool_read_file,
+	&mcp_tool_list_files,		&mcp_tool_delete_file,
+	&mcp_tool_install_libraries,	&mcp_tool_get_supported_languages,
 	&mcp_tool_get_language_details,
 };
 
@@ -60,14 +60,27 @@ static int make_registry(struct mcp_sandbox *sandbox, struct sbx_error *err)
 	return sbx_registry_new(&limits, &sandbox->registry, err);
 }
 
-int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret, struct sbx_error *err)
+static int set_options(struct mcp_environment *e, const struct mcp_sandbox_options *options,
+		       struct sbx_error *err)
+{
+	int r = mcp_environment_read(options->environment, e, err);
+
+	if (r == 0 && options->limits != NULL)
+		mcp_environment_set_limits(e, options->limits);
+	if (r == 0 && options->network != NULL)
+		r = mcp_environment_set_network(e, options->network, err);
+	return r;
+}
+
+int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbox **ret,
+		    struct sbx_error *err)
 {
 	struct mcp_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int r;
 
 	if (sandbox == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make the server");
-	r = mcp_environment_read(environment, &sandbox->environment, err);
+	r = set_options(&sandbox->environment, options, err);
 	if (r == 0)
 		r = make_registry(sandbox, err);
 	if (r < 0) {

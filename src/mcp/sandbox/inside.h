@@ -21,7 +21,7 @@ struct mcp_sandbox {
 extern const struct mcp_tool mcp_tool_execute_code, mcp_tool_execute_command,
 	mcp_tool_create_session, mcp_tool_close_session, mcp_tool_list_sessions,
 	mcp_tool_upload_file, mcp_tool_write_file, mcp_tool_read_file, mcp_tool_list_files,
-	mcp_tool_delete_file,
+	mcp_tool_delete_file, mcp_tool_install_libraries,
 	mcp_tool_get_supported_languages, mcp_tool_get_language_details;
 extern const struct mcp_resource mcp_sandbox_resources[];
 extern const struct mcp_prompt mcp_sandbox_prompts[];

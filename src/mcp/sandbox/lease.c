@@ -3,6 +3,9 @@
 
 #include "base/error.h"
 
+#include <llmsandbox/files.h>
+
+#include <stdlib.h>
 #include <string.h>
 
 #define ID_LEN 32
@@ -19,8 +22,9 @@ int mcp_check_session_id(const char *id, struct sbx_error *err)
 {
 	if (strlen(id) == ID_LEN && strspn(id, "0123456789abcdef") == ID_LEN)
 		return 0;
-	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"'%.64s' is no session_id; it is the 32 characters that create_session gives", id);
+	return sbx_fail(
+		err, SBX_E_NOT_FOUND,
+		"'%.64s' is no session_id; it is the 32 characters that create_session gives", id);
 }
 
 int mcp_lease_begin_id(struct mcp_lease *lease, struct mcp_call *call, const char *id,
@@ -45,6 +49,16 @@ int mcp_lease_begin(struct mcp_lease *lease, struct mcp_call *call, const json_t
 	return mcp_lease_begin_id(lease, call, id, err);
 }
 
+int mcp_session_await(struct sbx_session *session, struct sbx_error *err)
+{
+	struct sbx_file_info info;
+	int r = sbx_session_stat_file(session, ".", &info, err);
+
+	if (r == 0)
+		free(info.path);
+	return r;
+}
+
 int mcp_lease_end(struct mcp_lease *lease, int r, struct sbx_error *err)
 {
 	struct sbx_error why;
@@ -61,7 +75,8 @@ int mcp_lease_end_run(struct mcp_lease *lease, int r, const struct sbx_result *r
 	bool lost = r == 0 && result->reason == SBX_LOST;
 	struct sbx_error ignored;
 
-	if (lost)
+	/* Who ends a session cancels what runs in it. */
+	if (lost || (r == 0 && result->reason == SBX_CANCELLED))
 		r = sbx_registry_check(lease->registry, lease->session, err);
 	r = mcp_lease_end(lease, r, err);
 	/* Nothing can be done in it any more, so that nobody should be told that it is there. */

@@ -41,6 +41,9 @@ int mcp_lease_begin(struct mcp_lease *lease, struct mcp_call *call, const json_t
 int mcp_lease_begin_id(struct mcp_lease *lease, struct mcp_call *call, const char *id,
 		       struct sbx_error *err);
 
+/* Wait until the sandbox of a session is there: what went wrong is told now, and not later. */
+int mcp_session_await(struct sbx_session *session, struct sbx_error *err);
+
 /* r and err: what the work came to. When the session has ended meanwhile, err says that instead. */
 int mcp_lease_end(struct mcp_lease *lease, int r, struct sbx_error *err);
 

@@ -258,8 +258,9 @@ int mcp_libraries_list(struct mcp_libraries *libraries, const char *language, co
 	return r;
 }
 
-/* ---- checking ---- */
+/* ---- what is wanted ---- */
 
+/* NULL unless it comes with the tool chain. Which version is there, is for the installer to judge. */
 static const char *find_version(const struct mcp_library_list *list, const char *language,
 				const char *wanted)
 {
@@ -267,46 +268,23 @@ static const char *find_version(const struct mcp_library_list *list, const char 
 
 	if (strcasecmp(wanted, "standard library") == 0)
 		return json_string_value(json_object_get(list->known, "standard library"));
-	if (!make_key(language, wanted, key))
+	if (!make_key(language, wanted, key) || strlen(key) != strlen(wanted))
 		return NULL;
 	return json_string_value(json_object_get(list->known, key));
 }
 
-/* The sentence is for a model: what is missing, what it has instead, and what to do. */
-static int fail_missing(const char *language, const struct sbx_buf *missing,
-			const struct mcp_library_list *list, struct sbx_error *err)
+int mcp_libraries_split(struct mcp_libraries *libraries, const char *language, const json_t *wanted,
+			json_t **ret_versions, json_t **ret_missing, struct sbx_error *err)
 {
-	auto_buf struct sbx_buf have = SBX_BUF_INIT(240);
-	const char *more = "";
-
-	for (size_t i = 0; i < json_array_size(list->listed); i++) {
-		const char *name = json_string_value(json_array_get(list->listed, i));
-
-		if (have.len + strlen(name) + 2 > 220) {
-			more = " and more";
-			break;
-		}
-		sbx_buf_printf(&have, "%s%s", have.len > 0 ? ", " : "", name);
-	}
-	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"not installed: %.120s; sandboxes have no network, so nothing can be "
-			"installed: write the code without it. %s has: %s%s",
-			missing->data ? missing->data : "too much", language,
-			have.len > 0 ? have.data : "its standard library", more);
-}
-
-int mcp_libraries_check(struct mcp_libraries *libraries, const char *language, const json_t *wanted,
-			json_t **ret, struct sbx_error *err)
-{
-	auto_buf struct sbx_buf missing = SBX_BUF_INIT(1 << 16);
 	const struct mcp_library_list *list;
-	json_t *versions, *item;
+	json_t *versions, *missing, *item;
 	size_t i;
 	int r = get_list(libraries, language, &list, err);
 
 	if (r < 0)
 		return r;
 	versions = json_object();
+	missing = json_array();
 	json_array_foreach(wanted, i, item)
 	{
 		const char *name = json_string_value(item);
@@ -315,12 +293,57 @@ int mcp_libraries_check(struct mcp_libraries *libraries, const char *language, c
 		if (version != NULL)
 			json_object_set_new(versions, name, json_string(version));
 		else
-			sbx_buf_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", name);
+			json_array_append(missing, item);
 	}
-	if (missing.len > 0 || missing.failed) {
-		json_decref(versions);
-		return fail_missing(language, &missing, list, err);
-	}
-	*ret = versions;
+	*ret_versions = versions;
+	*ret_missing = missing;
 	return 0;
+}
+
+bool mcp_library_is_of(const char *language, const char *requirement, const char *package)
+{
+	char wanted[NAME_MAX_LEN + 1], there[NAME_MAX_LEN + 1];
+	size_t len;
+
+	if (!make_key(language, requirement, wanted) || !make_key(language, package, there))
+		return false;
+	len = strlen(there);
+	/* Maven's and gem's versions stand behind a colon. */
+	return strncmp(wanted, there, len) == 0 && (wanted[len] == '\0' || wanted[len] == ':');
+}
+
+static void join(const json_t *names, size_t max, struct sbx_buf *out)
+{
+	size_t i;
+	json_t *item;
+
+	json_array_foreach(names, i, item)
+	{
+		const char *name = json_string_value(item);
+
+		if (out->len + strlen(name) + 2 > max) {
+			sbx_buf_puts(out, " and more");
+			return;
+		}
+		sbx_buf_printf(out, "%s%s", out->len > 0 ? ", " : "", name);
+	}
+}
+
+/* The sentence is for a model: what is missing, what it has instead, and what to do. */
+int mcp_libraries_refuse(struct mcp_libraries *libraries, const char *language,
+			 const json_t *missing, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf have = SBX_BUF_INIT(240), names = SBX_BUF_INIT(140);
+	const struct mcp_library_list *list;
+	int r = get_list(libraries, language, &list, err);
+
+	if (r < 0)
+		return r;
+	join(missing, 120, &names);
+	join(list->listed, 200, &have);
+	return sbx_fail(err, SBX_E_DENIED,
+			"not installed: %s; installing is switched off on this server: write the code "
+			"without it. %s has: %s",
+			names.data ? names.data : "", language,
+			have.data ? have.data : "its standard library");
 }

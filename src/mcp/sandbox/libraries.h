@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libraries a language has inside a sandbox: asked once for the life of the server, from
- * the tool chain itself in a sandbox of its own, when somebody wants to know.
+ * What libraries a language has inside a sandbox before any is installed: asked once for the life
+ * of the server, from the tool chain itself in a sandbox of its own, when somebody wants to know.
  *
  * What a tool chain lists is a table of names and versions. Its keys are names as they are
  * compared: for Python in lower case with "-" for "_" and "." (PEP 503).
@@ -34,8 +34,16 @@ int mcp_libraries_list(struct mcp_libraries *libraries, const char *language, co
 		       struct sbx_error *err);
 
 /*
- * Check that all of the wanted ones (an array of strings, such as "numpy>=1.20") are there; else
- * the error names the missing ones and what there is instead. *ret maps them to their versions.
+ * Of the wanted ones (an array of strings, such as "numpy>=1.20"): *ret_versions maps those that
+ * come with the tool chain to their versions, *ret_missing lists the others; both are the
+ * caller's. What names a version is for the installer, which judges it.
  */
-int mcp_libraries_check(struct mcp_libraries *libraries, const char *language,
-			const json_t *wanted, json_t **ret, struct sbx_error *err);
+int mcp_libraries_split(struct mcp_libraries *libraries, const char *language, const json_t *wanted,
+			json_t **ret_versions, json_t **ret_missing, struct sbx_error *err);
+
+/* Whether an installed package is the one that a requirement names. */
+bool mcp_library_is_of(const char *language, const char *requirement, const char *package);
+
+/* The error of libraries that are not there where nothing may be installed. */
+int mcp_libraries_refuse(struct mcp_libraries *libraries, const char *language,
+			 const json_t *missing, struct sbx_error *err);

@@ -32,27 +32,31 @@ static const char *name_of(const struct sbx_network *most)
 /* ---- rules of a model ---- */
 
 /* One of the server's own, word for word. */
-static bool is_given(const struct sbx_network *most, const char *text)
+static bool is_given(const struct sbx_network *most, struct sbx_rule *rule)
 {
 	for (size_t i = 0; i < most->rule_count; i++) {
-		if (strcasecmp(most->rules[i].text, text) == 0)
-			return true;
+		if (strcasecmp(most->rules[i].text, rule->text) != 0)
+			continue;
+		rule->may_be_private = most->rules[i].may_be_private;
+		return true;
 	}
 	return false;
 }
 
 /* Whether the server's rules alone lead to this very host and port. */
-static bool is_led_to(const struct sbx_network *most, const char *host, uint16_t port)
+static bool is_led_to(const struct sbx_network *most, struct sbx_rule *rule, const char *host,
+		      uint16_t port)
 {
 	struct sbx_network rules = *most;
 	struct sbx_verdict verdict;
 
 	rules.mode = SBX_NETWORK_ALLOW;
 	sbx_network_judge_host(&rules, host, port, &verdict);
+	rule->may_be_private = verdict.may_be_private;
 	return verdict.allowed;
 }
 
-static bool is_narrower(const struct sbx_network *most, const struct sbx_rule *rule)
+static bool is_narrower(const struct sbx_network *most, struct sbx_rule *rule)
 {
 	char address[ADDRESS_TEXT_MAX];
 	const char *host = rule->name;
@@ -66,8 +70,8 @@ static bool is_narrower(const struct sbx_network *most, const struct sbx_rule *r
 		host = address;
 	}
 	if (rule->port != 0)
-		return is_led_to(most, host, rule->port);
-	return is_led_to(most, host, 80) && is_led_to(most, host, 443);
+		return is_led_to(most, rule, host, rule->port);
+	return is_led_to(most, rule, host, 80) && is_led_to(most, rule, host, 443);
 }
 
 /*
@@ -79,7 +83,8 @@ static bool is_public(const struct sbx_rule *rule)
 	if (rule->any_port || rule->port == SMTP_PORT)
 		return false;
 	if (rule->kind == RULE_NET)
-		return rule->prefix == address_bits(&rule->net) && address_classify(&rule->net) == NULL;
+		return rule->prefix == address_bits(&rule->net) &&
+		       address_classify(&rule->net) == NULL;
 	return strchr(rule->name, '.') != NULL && !host_is_localhost(rule->name);
 }
 
@@ -88,11 +93,12 @@ static int refuse_host(const struct sbx_network *most, const char *text, struct 
 	char allowed[200];
 
 	sbx_network_describe(most, allowed, sizeof(allowed));
-	return sbx_fail(err, SBX_E_DENIED,
-			"allow: '%.100s' is not what this server allows, which is: %s; whoever runs the "
-			"server can add it with --allow %.100s (or SANDBOX_ALLOW)",
-			text, most->rule_count > 0 || most->mode == SBX_NETWORK_OPEN ? allowed : "no host",
-			text);
+	return sbx_fail(
+		err, SBX_E_DENIED,
+		"allow: '%.100s' is not what this server allows, which is: %s; whoever runs the "
+		"server can add it with --allow %.100s (or SANDBOX_ALLOW)",
+		text, most->rule_count > 0 || most->mode == SBX_NETWORK_OPEN ? allowed : "no host",
+		text);
 }
 
 static int add_wish(const struct sbx_network *most, const char *text, struct sbx_network *network,
@@ -103,10 +109,11 @@ static int add_wish(const struct sbx_network *most, const char *text, struct sbx
 
 	if (r < 0)
 		return r;
-	if (!is_given(most, text) && !is_narrower(most, &rule) &&
-	    !(most->mode == SBX_NETWORK_OPEN && is_public(&rule)))
-		return refuse_host(most, text, err);
-	return sbx_network_allow(network, text, false, err);
+	if (is_given(most, &rule) || is_narrower(most, &rule))
+		return sbx_network_allow(network, text, rule.may_be_private, err);
+	if (most->mode == SBX_NETWORK_OPEN && is_public(&rule))
+		return sbx_network_allow(network, text, false, err);
+	return refuse_host(most, text, err);
 }
 
 static int add_wishes(const struct sbx_network *most, const json_t *list,
@@ -134,7 +141,8 @@ static int add_given(const struct sbx_network *most, struct sbx_network *network
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < most->rule_count; i++)
-		r = sbx_network_allow(network, most->rules[i].text, false, err);
+		r = sbx_network_allow(network, most->rules[i].text, most->rules[i].may_be_private,
+				      err);
 	return r;
 }
 
@@ -149,7 +157,8 @@ static int read_mode(const json_t *arguments, enum sbx_network_mode *ret, struct
 	if (text != NULL && !sbx_network_mode_parse(text, ret))
 		return sbx_fail(err, SBX_E_INVALID, "there is no network '%.64s'", text);
 	if (lists && *ret != SBX_NETWORK_ALLOW)
-		return sbx_fail(err, SBX_E_INVALID, "allow goes with network=allow, not with %s", text);
+		return sbx_fail(err, SBX_E_INVALID, "allow goes with network=allow, not with %s",
+				text);
 	return 0;
 }
 
@@ -160,19 +169,22 @@ static int check_mode(const struct sbx_network *most, enum sbx_network_mode mode
 
 	if (mode <= most_of(most))
 		return 0;
-	return sbx_fail(err, SBX_E_DENIED,
-			"network '%s' is more than this server allows, which is '%s'; whoever runs the "
-			"server can allow more with --network %s%s (or SANDBOX_NETWORK)",
-			name, name_of(most), name, mode == SBX_NETWORK_ALLOW ? " and --allow HOST" : "");
+	return sbx_fail(
+		err, SBX_E_DENIED,
+		"network '%s' is more than this server allows, which is '%s'; whoever runs the "
+		"server can allow more with --network %s%s (or SANDBOX_NETWORK)",
+		name, name_of(most), name, mode == SBX_NETWORK_ALLOW ? " and --allow HOST" : "");
 }
 
 static int fill(const struct sbx_network *most, const json_t *wishes, struct sbx_network *network,
 		struct sbx_error *err)
 {
+	sbx_network_set_limits(network, &most->limits);
 	if (json_array_size(wishes) > 0)
 		return add_wishes(most, wishes, network, err);
 	if (network->mode == SBX_NETWORK_ALLOW && most->rule_count == 0)
-		return sbx_fail(err, SBX_E_INVALID, "network=allow needs hosts: give them as allow");
+		return sbx_fail(err, SBX_E_INVALID,
+				"network=allow needs hosts: give them as allow");
 	return add_given(most, network, err);
 }
 
@@ -213,9 +225,9 @@ static json_t *clean(const char *text)
 
 static json_t *describe(const struct sbx_egress *e)
 {
-	json_t *object = json_pack("{s:o, s:i, s:s, s:o}", "host", clean(e->host), "port", e->port,
-				   "verdict", sbx_egress_verdict_name(e->verdict), "rule",
-				   clean(e->rule));
+	json_t *object =
+		json_pack("{s:o, s:i, s:s, s:o}", "host", clean(e->host), "port", e->port,
+			  "verdict", sbx_egress_verdict_name(e->verdict), "rule", clean(e->rule));
 
 	if (e->address[0] != '\0')
 		mcp_set(object, "address", json_string(e->address));

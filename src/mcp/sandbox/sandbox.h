@@ -6,7 +6,7 @@
  *	struct mcp_sandbox *sandbox;
  *	struct mcp_face face;
  *
- *	mcp_sandbox_new((const char *const *)environ, &sandbox, &err);
+ *	mcp_sandbox_new(&options, &sandbox, &err);
  *	mcp_sandbox_face(sandbox, &face);
  *	... mcp_server_new(&face, &server, &err) ... mcp_server_free(server);
  *	mcp_sandbox_free(sandbox);
@@ -17,10 +17,21 @@
 
 #include "mcp/mcp.h"
 
+#include <llmsandbox/network.h>
+#include <llmsandbox/spec.h>
+
 struct mcp_sandbox;
 
-/* What the environment asks for and cannot have is an error; see environment.h. */
-int mcp_sandbox_new(const char *const *environment, struct mcp_sandbox **ret,
+struct mcp_sandbox_options {
+	const char *const *environment; /* "NAME=value" …, NULL; see environment.h */
+	/* Limits that hold where nobody asks for others; lives as long as the sandbox. Or NULL. */
+	const struct sbx_spec *limits;
+	/* The most that a call may reach; is copied. NULL: what the environment says. */
+	const struct sbx_network *network;
+};
+
+/* What the environment asks for and cannot have is an error. */
+int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbox **ret,
 		    struct sbx_error *err);
 void mcp_sandbox_free(struct mcp_sandbox *sandbox);
 

@@ -6,17 +6,6 @@
 
 #include <llmsandbox/language.h>
 
-static int check_libraries(struct mcp_call *call, const char *language, const json_t *wanted,
-			   json_t **ret, struct sbx_error *err)
-{
-	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
-
-	*ret = NULL;
-	if (json_array_size(wanted) == 0)
-		return 0;
-	return mcp_libraries_check(&sandbox->libraries, language, wanted, ret, err);
-}
-
 static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
 	const char *name = json_string_value(json_object_get(arguments, "language"));
@@ -25,31 +14,37 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 	struct mcp_execution execution = {
 		.code = json_string_value(code),
 		.code_len = json_string_length(code),
+		.libraries = json_object_get(arguments, "libraries"),
 	};
-	int r;
 
 	if (language == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND,
-				"there is no language '%.64s'; get_supported_languages lists them", name);
+				"there is no language '%.64s'; get_supported_languages lists them",
+				name);
 	execution.language = language->id;
-	r = check_libraries(call, language->id, json_object_get(arguments, "libraries"),
-			    &execution.libraries, err);
-	if (r == 0)
-		r = mcp_execute(call, &execution, arguments, err);
-	json_decref(execution.libraries);
-	return r;
+	return mcp_execute(call, &execution, arguments, err);
 }
 
 static const struct mcp_argument arguments[] = {
-	{.name = "code", .type = MCP_STRING, .required = true,
+	{.name = "code",
+	 .type = MCP_STRING,
+	 .required = true,
 	 .description = "The whole program; what it prints is the result"},
-	{.name = "language", .type = MCP_STRING, .fallback = "\"python\"",
-	 .description = "python, java, javascript, cpp, go, ruby or r, or another usual name, in any "
-			"case"},
-	{.name = "libraries", .type = MCP_STRINGS, .nullable = true, .fallback = "null",
-	 .description = "Libraries that the code needs. Nothing can be installed (there is no "
-			"network): when one is missing the code does not run and the error says what "
-			"there is"},
+	{.name = "language",
+	 .type = MCP_STRING,
+	 .fallback = "\"python\"",
+	 .description =
+		 "python, java, javascript, cpp, go, ruby or r, or another usual name, in any "
+		 "case"},
+	{.name = "libraries",
+	 .type = MCP_STRINGS,
+	 .nullable = true,
+	 .fallback = "null",
+	 .description =
+		 "Libraries that the code needs, as the language's package manager writes them "
+		 "(\"numpy\", \"lodash@4\"). Those that do not come with the language are "
+		 "installed first, and kept for later calls; when that fails the code does not "
+		 "run and the error has the installer's words"},
 	MCP_EXECUTE_ARGUMENTS,
 };
 
@@ -57,11 +52,15 @@ const struct mcp_tool mcp_tool_execute_code = {
 	.name = "execute_code",
 	.title = "Run code",
 	.description =
-		"Run a program in an isolated sandbox and get its exit code, stdout and stderr. It does "
-		"not see the user's files, and no network unless you ask for one (network, allow) that "
+		"Run a program in an isolated sandbox and get its exit code, stdout and stderr. It "
+		"does "
+		"not see the user's files, and no network unless you ask for one (network, allow) "
+		"that "
 		"the server allows. Nothing is kept between calls, but for the files of a session "
-		"(session_id): give all inputs with the call (stdin, args, files) and print what you "
-		"want to know. A program that fails is a normal result; look at exit_code, reason and "
+		"(session_id): give all inputs with the call (stdin, args, files) and print what "
+		"you "
+		"want to know. A program that fails is a normal result; look at exit_code, reason "
+		"and "
 		"stderr.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),

@@ -19,7 +19,9 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 }
 
 static const struct mcp_argument arguments[] = {
-	{.name = "command", .type = MCP_STRING, .required = true,
+	{.name = "command",
+	 .type = MCP_STRING,
+	 .required = true,
 	 .description = "A command line for /bin/sh -c; args are its $1, $2 and so on"},
 	MCP_EXECUTE_ARGUMENTS,
 };
@@ -28,8 +30,10 @@ const struct mcp_tool mcp_tool_execute_command = {
 	.name = "execute_command",
 	.title = "Run a shell command",
 	.description =
-		"Run a shell command line in an isolated sandbox with the usual Unix tools and get its "
-		"exit code, stdout and stderr. It does not see the user's files, and no network unless "
+		"Run a shell command line in an isolated sandbox with the usual Unix tools and get "
+		"its "
+		"exit code, stdout and stderr. It does not see the user's files, and no network "
+		"unless "
 		"you ask for one (network, allow) that the server allows. Nothing is kept between "
 		"calls, but for the files of a session (session_id).",
 	.arguments = arguments,

@@ -14,15 +14,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define WHOLE_MOST    ((size_t)64 << 10) /* bytes of a file that read_file gives unasked */
-#define READ_MOST     ((size_t)1 << 20)	 /* and asked for */
-#define RESOURCE_MOST ((size_t)8 << 20)	 /* of a resource */
-#define LISTED_MOST   1000
+#define WHOLE_MOST     ((size_t)64 << 10) /* bytes of a file that read_file gives unasked */
+#define READ_MOST      ((size_t)1 << 20)  /* and asked for */
+#define RESOURCE_MOST  ((size_t)8 << 20)  /* of a resource */
+#define LISTED_MOST    1000
 #define BASE64_SIZE(n) (((n) + 2) / 3 * 4)
 
-#define PATH_ARGUMENT \
-	{.name = "path", .type = MCP_STRING, .required = true, .min = 1, .max = 4000,              \
-	 .description = "In the session, relative to the working folder or absolute"}
+#define PATH_ARGUMENT                                                                        \
+	{                                                                                    \
+		.name = "path", .type = MCP_STRING, .required = true, .min = 1, .max = 4000, \
+		.description = "In the session, relative to the working folder or absolute"  \
+	}
 
 static const char *get_text(const json_t *arguments, const char *name)
 {
@@ -43,10 +45,10 @@ struct writing {
 	enum sbx_write_mode mode;
 };
 
-#define WRITTEN_SCHEMA \
-	"{\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, "               \
-	"\"bytes_written\": {\"type\": \"integer\"}, \"uri\": {\"type\": \"string\", "             \
-	"\"description\": \"the file as a resource\"}}, "                                          \
+#define WRITTEN_SCHEMA                                                                 \
+	"{\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, "   \
+	"\"bytes_written\": {\"type\": \"integer\"}, \"uri\": {\"type\": \"string\", " \
+	"\"description\": \"the file as a resource\"}}, "                              \
 	"\"required\": [\"path\", \"bytes_written\", \"uri\"]}"
 
 static void tell_changed(struct mcp_call *call, json_t *uri)
@@ -98,8 +100,12 @@ static const struct mcp_argument write_arguments[] = {
 	MCP_SESSION_ARGUMENT,
 	PATH_ARGUMENT,
 	{.name = "content", .type = MCP_STRING, .required = true, .description = "Text"},
-	{.name = "mode", .type = MCP_STRING, .fallback = "\"replace\"", .choices = write_modes,
-	 .description = "replace: the file as a whole; new: only if there is none; append: at its end"},
+	{.name = "mode",
+	 .type = MCP_STRING,
+	 .fallback = "\"replace\"",
+	 .choices = write_modes,
+	 .description =
+		 "replace: the file as a whole; new: only if there is none; append: at its end"},
 };
 
 const struct mcp_tool mcp_tool_write_file = {
@@ -143,17 +149,22 @@ static const struct mcp_argument upload_arguments[] = {
 	MCP_SESSION_ARGUMENT,
 	PATH_ARGUMENT,
 	{.name = "text", .type = MCP_STRING, .nullable = true, .description = "The file as text"},
-	{.name = "base64", .type = MCP_STRING, .nullable = true,
+	{.name = "base64",
+	 .type = MCP_STRING,
+	 .nullable = true,
 	 .description = "The file's bytes in base64, when it is no text"},
-	{.name = "append", .type = MCP_BOOLEAN, .fallback = "false",
+	{.name = "append",
+	 .type = MCP_BOOLEAN,
+	 .fallback = "false",
 	 .description = "Add to the end of the file: a large one can be sent in pieces"},
 };
 
 const struct mcp_tool mcp_tool_upload_file = {
 	.name = "upload_file",
 	.title = "Upload a file",
-	.description = "Put a file, text or binary, into a session for programs to use. Folders on the "
-		       "way are made; a file of that name is replaced.",
+	.description =
+		"Put a file, text or binary, into a session for programs to use. Folders on the "
+		"way are made; a file of that name is replaced.",
 	.arguments = upload_arguments,
 	.argument_count = sizeof(upload_arguments) / sizeof(upload_arguments[0]),
 	.output_schema = WRITTEN_SCHEMA,
@@ -205,8 +216,9 @@ static json_t *add_content(json_t *object, struct reading *f)
 	if (!text)
 		sbx_text_append_base64(&base64, f->data, f->len);
 	mcp_set(object, "encoding", json_string(text ? "utf-8" : "base64"));
-	mcp_set(object, "content", text ? json_stringn(f->data, f->len)
-					: json_stringn(base64.data ? base64.data : "", base64.len));
+	mcp_set(object, "content",
+		text ? json_stringn(f->data, f->len)
+		     : json_stringn(base64.data ? base64.data : "", base64.len));
 	if (has_more(f))
 		mcp_set(object, "next_offset", json_integer((json_int_t)(f->offset + f->len)));
 	return object;
@@ -229,10 +241,11 @@ static int reply_link(struct mcp_call *call, const struct reading *f, struct sbx
 	const char *name = strrchr(f->path, '/');
 
 	if (mcp_call_has_links(call))
-		mcp_call_add_item(call, json_pack("{s:s, s:O, s:s, s:s, s:I}", "type", "resource_link",
-						  "uri", json_object_get(object, "uri"), "name",
-						  name ? name + 1 : f->path, "mimeType", f->mime_type,
-						  "size", (json_int_t)f->size));
+		mcp_call_add_item(call,
+				  json_pack("{s:s, s:O, s:s, s:s, s:I}", "type", "resource_link",
+					    "uri", json_object_get(object, "uri"), "name",
+					    name ? name + 1 : f->path, "mimeType", f->mime_type,
+					    "size", (json_int_t)f->size));
 	mcp_set(object, "message",
 		json_sprintf("the file is larger than %zu bytes: read it in pieces with offset and "
 			     "max_bytes, or as the resource",
@@ -275,9 +288,16 @@ static int run_read(struct mcp_call *call, const json_t *arguments, struct sbx_e
 static const struct mcp_argument read_arguments[] = {
 	MCP_SESSION_ARGUMENT,
 	PATH_ARGUMENT,
-	{.name = "offset", .type = MCP_INTEGER, .nullable = true, .max = 9007199254740991.0,
+	{.name = "offset",
+	 .type = MCP_INTEGER,
+	 .nullable = true,
+	 .max = 9007199254740991.0,
 	 .description = "Begin at this byte"},
-	{.name = "max_bytes", .type = MCP_INTEGER, .nullable = true, .min = 4, .max = 1048576,
+	{.name = "max_bytes",
+	 .type = MCP_INTEGER,
+	 .nullable = true,
+	 .min = 4,
+	 .max = 1048576,
 	 .description = "Give this many bytes at most; next_offset tells where to go on"},
 };
 
@@ -285,8 +305,10 @@ const struct mcp_tool mcp_tool_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
 	.description =
-		"Read a file of a session: text as it is, images as images, other bytes in base64. Of a "
-		"file larger than 64 KiB you get a link to it as a resource; read it in pieces with "
+		"Read a file of a session: text as it is, images as images, other bytes in base64. "
+		"Of a "
+		"file larger than 64 KiB you get a link to it as a resource; read it in pieces "
+		"with "
 		"offset and max_bytes, or let a program in the session look for what you need.",
 	.arguments = read_arguments,
 	.argument_count = sizeof(read_arguments) / sizeof(read_arguments[0]),
@@ -295,8 +317,10 @@ const struct mcp_tool mcp_tool_read_file = {
 		"\"size\": {\"type\": \"integer\", \"description\": \"of the whole file\"}, "
 		"\"mime_type\": {\"type\": \"string\"}, \"uri\": {\"type\": \"string\"}, "
 		"\"encoding\": {\"type\": \"string\", \"enum\": [\"utf-8\", \"base64\"]}, "
-		"\"content\": {\"type\": \"string\", \"description\": \"absent of images, and of what "
-		"is too large\"}, \"next_offset\": {\"type\": \"integer\", \"description\": \"there is "
+		"\"content\": {\"type\": \"string\", \"description\": \"absent of images, and of "
+		"what "
+		"is too large\"}, \"next_offset\": {\"type\": \"integer\", \"description\": "
+		"\"there is "
 		"more from here\"}, \"message\": {\"type\": \"string\"}}, "
 		"\"required\": [\"path\", \"size\", \"mime_type\", \"uri\"]}",
 	.meta = "{\"anthropic/maxResultSizeChars\": 200000}",
@@ -324,9 +348,9 @@ static json_t *describe_entry(const char *session_id, const char *folder,
 {
 	auto_buf struct sbx_buf name = SBX_BUF_INIT(1 << 16), path = SBX_BUF_INIT(1 << 16);
 	bool clean = sbx_text_append_utf8(&name, info->path, strlen(info->path));
-	json_t *object = json_pack("{s:o, s:s}", "path",
-				   json_stringn(name.data ? name.data : "", name.len), "kind",
-				   kind_name(info->kind));
+	json_t *object =
+		json_pack("{s:o, s:s}", "path", json_stringn(name.data ? name.data : "", name.len),
+			  "kind", kind_name(info->kind));
 
 	if (info->kind == SBX_FILE_REGULAR)
 		mcp_set(object, "size", json_integer((json_int_t)info->size));
@@ -351,6 +375,11 @@ static int run_list(struct mcp_call *call, const json_t *arguments, struct sbx_e
 	r = sbx_session_list_files(lease.session, path, get_flag(arguments, "recursive"),
 				   LISTED_MOST, &list, &count, err);
 	r = mcp_lease_end(&lease, r, err);
+	if (r < 0 && err->code == SBX_E_LIMIT)
+		return sbx_fail(err, SBX_E_LIMIT,
+				"'%.256s' has more than %d entries: list a folder in it, or let "
+				"execute_command look for what you need",
+				path, LISTED_MOST);
 	if (r < 0)
 		return r;
 	entries = json_array();
@@ -362,9 +391,15 @@ static int run_list(struct mcp_call *call, const json_t *arguments, struct sbx_e
 
 static const struct mcp_argument list_arguments[] = {
 	MCP_SESSION_ARGUMENT,
-	{.name = "path", .type = MCP_STRING, .fallback = "\".\"", .min = 1, .max = 4000,
+	{.name = "path",
+	 .type = MCP_STRING,
+	 .fallback = "\".\"",
+	 .min = 1,
+	 .max = 4000,
 	 .description = "The folder; the working folder without it"},
-	{.name = "recursive", .type = MCP_BOOLEAN, .fallback = "false",
+	{.name = "recursive",
+	 .type = MCP_BOOLEAN,
+	 .fallback = "false",
 	 .description = "With what is in its folders; links are not followed"},
 };
 
@@ -376,10 +411,12 @@ const struct mcp_tool mcp_tool_list_files = {
 	.argument_count = sizeof(list_arguments) / sizeof(list_arguments[0]),
 	.output_schema =
 		"{\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, "
-		"\"entries\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
+		"\"entries\": {\"type\": \"array\", \"items\": {\"type\": \"object\", "
+		"\"properties\": {"
 		"\"path\": {\"type\": \"string\", \"description\": \"below the folder\"}, "
 		"\"kind\": {\"type\": \"string\", \"enum\": [\"file\", \"folder\", \"link\", "
-		"\"other\"]}, \"size\": {\"type\": \"integer\"}, \"modified\": {\"type\": \"string\"}, "
+		"\"other\"]}, \"size\": {\"type\": \"integer\"}, \"modified\": {\"type\": "
+		"\"string\"}, "
 		"\"uri\": {\"type\": \"string\", \"description\": \"of names that are no text\"}}, "
 		"\"required\": [\"path\", \"kind\"]}}}, \"required\": [\"path\", \"entries\"]}",
 	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
@@ -410,7 +447,9 @@ static int run_delete(struct mcp_call *call, const json_t *arguments, struct sbx
 static const struct mcp_argument delete_arguments[] = {
 	MCP_SESSION_ARGUMENT,
 	PATH_ARGUMENT,
-	{.name = "recursive", .type = MCP_BOOLEAN, .fallback = "false",
+	{.name = "recursive",
+	 .type = MCP_BOOLEAN,
+	 .fallback = "false",
 	 .description = "Delete a folder with all that is in it"},
 };
 
@@ -420,9 +459,10 @@ const struct mcp_tool mcp_tool_delete_file = {
 	.description = "Delete a file, a link, or with recursive a folder of a session.",
 	.arguments = delete_arguments,
 	.argument_count = sizeof(delete_arguments) / sizeof(delete_arguments[0]),
-	.output_schema = "{\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, "
-			 "\"deleted\": {\"type\": \"boolean\"}}, \"required\": [\"path\", "
-			 "\"deleted\"]}",
+	.output_schema =
+		"{\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, "
+		"\"deleted\": {\"type\": \"boolean\"}}, \"required\": [\"path\", "
+		"\"deleted\"]}",
 	.hints = MCP_DESTRUCTIVE,
 	.run = run_delete,
 };
@@ -442,7 +482,8 @@ static int read_resource(struct mcp_call *call, const char *uri, const char *ses
 		return r;
 	if (has_more(&f))
 		r = sbx_fail(err, SBX_E_LIMIT,
-			     "'%.256s' has %llu bytes, and a resource at most %zu; read it in pieces with "
+			     "'%.256s' has %llu bytes, and a resource at most %zu; read it in "
+			     "pieces with "
 			     "read_file",
 			     path, (unsigned long long)f.size, RESOURCE_MOST);
 	else

@@ -16,14 +16,14 @@
 /* ---- a session as JSON ---- */
 
 /* Properties that create_session and list_sessions share. */
-#define SESSION_PROPERTIES                                                                      \
-	"\"session_id\": {\"type\": \"string\"},"                                               \
-	"\"label\": {\"type\": \"string\"},"                                                    \
-	"\"language\": {\"type\": \"string\"},"                                                 \
-	"\"created\": {\"type\": \"string\", \"format\": \"date-time\"},"                       \
-	"\"expires_in_seconds\": {\"type\": \"integer\", \"description\": "                     \
-	"\"until it ends if nobody uses it\"},"                                                 \
-	"\"ends_in_seconds\": {\"type\": \"integer\", \"description\": "                        \
+#define SESSION_PROPERTIES                                                  \
+	"\"session_id\": {\"type\": \"string\"},"                           \
+	"\"label\": {\"type\": \"string\"},"                                \
+	"\"language\": {\"type\": \"string\"},"                             \
+	"\"created\": {\"type\": \"string\", \"format\": \"date-time\"},"   \
+	"\"expires_in_seconds\": {\"type\": \"integer\", \"description\": " \
+	"\"until it ends if nobody uses it\"},"                             \
+	"\"ends_in_seconds\": {\"type\": \"integer\", \"description\": "    \
 	"\"until it ends however it is used\"}"
 
 static json_t *seconds(uint64_t ms)
@@ -65,7 +65,8 @@ static json_t *advise(const struct sbx_session_info *info)
 {
 	json_t *idle = span(info->expires_in_ms), *life = span(info->lifetime_left_ms);
 	json_t *text = json_sprintf(
-		"Give session_id to execute_code, execute_command and the tools for files. The session "
+		"Give session_id to execute_code, execute_command and the tools for files. The "
+		"session "
 		"ends, with all its files, after %s without a call, and in any case after %s; "
 		"close_session ends it sooner.",
 		json_string_value(idle), json_string_value(life));
@@ -87,7 +88,8 @@ static int find_language(const json_t *arguments, const char **ret, struct sbx_e
 
 	if (name != NULL && info == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND,
-				"there is no language '%.64s'; get_supported_languages lists them", name);
+				"there is no language '%.64s'; get_supported_languages lists them",
+				name);
 	*ret = info ? info->id : NULL;
 	return 0;
 }
@@ -110,17 +112,28 @@ static int open_session(struct mcp_call *call, const json_t *arguments,
 	return r < 0 ? r : sbx_registry_open(sandbox->registry, &how, ret, err);
 }
 
-/* A client that went away meanwhile will not close it. */
-static int close_if_cancelled(struct mcp_call *call, const struct sbx_session_info *info,
-			      struct sbx_error *err)
+static int await_sandbox(struct mcp_call *call, const struct sbx_session_info *info,
+			 struct sbx_error *err)
+{
+	struct mcp_lease lease;
+	int r = mcp_lease_begin_id(&lease, call, info->id, err);
+
+	if (r < 0)
+		return r;
+	r = mcp_session_await(lease.session, err);
+	r = mcp_lease_end(&lease, r, err);
+	/* A client that went away meanwhile will not close it. */
+	if (r == 0 && mcp_call_is_cancelled(call))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
+	return r;
+}
+
+static void close_again(struct mcp_call *call, const struct sbx_session_info *info)
 {
 	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct sbx_error ignored;
 
-	if (!mcp_call_is_cancelled(call))
-		return 0;
 	sbx_registry_close(sandbox->registry, mcp_owner(call), info->id, &ignored);
-	return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
 }
 
 static int run_create(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
@@ -129,27 +142,44 @@ static int run_create(struct mcp_call *call, const json_t *arguments, struct sbx
 	json_t *object;
 	int r = open_session(call, arguments, &info, err);
 
-	if (r == 0)
-		r = close_if_cancelled(call, &info, err);
 	if (r < 0)
 		return r;
+	r = await_sandbox(call, &info, err);
+	if (r < 0) {
+		close_again(call, &info);
+		return r;
+	}
 	object = describe(&info);
 	mcp_set(object, "message", advise(&info));
 	return mcp_reply(call, object, err);
 }
 
 static const struct mcp_argument create_arguments[] = {
-	{.name = "language", .type = MCP_STRING, .nullable = true,
+	{.name = "language",
+	 .type = MCP_STRING,
+	 .nullable = true,
 	 .description = "The language that you will mostly run, which makes it a little faster; "
 			"others run too"},
-	{.name = "label", .type = MCP_STRING, .nullable = true, .max = 63,
+	{.name = "label",
+	 .type = MCP_STRING,
+	 .nullable = true,
+	 .max = 63,
 	 .description = "A name for list_sessions"},
-	{.name = "idle_timeout", .type = MCP_INTEGER, .nullable = true, .min = 1, .max = 604800,
+	{.name = "idle_timeout",
+	 .type = MCP_INTEGER,
+	 .nullable = true,
+	 .min = 1,
+	 .max = 604800,
 	 .description = "Seconds without a call after which the session ends; at most, and by "
 			"default, what the server gives"},
-	{.name = "lifetime", .type = MCP_INTEGER, .nullable = true, .min = 1, .max = 604800,
-	 .description = "Seconds after which it ends in any case; at most, and by default, what the "
-			"server gives"},
+	{.name = "lifetime",
+	 .type = MCP_INTEGER,
+	 .nullable = true,
+	 .min = 1,
+	 .max = 604800,
+	 .description =
+		 "Seconds after which it ends in any case; at most, and by default, what the "
+		 "server gives"},
 	MCP_WISH_ARGUMENTS,
 };
 
@@ -158,17 +188,20 @@ const struct mcp_tool mcp_tool_create_session = {
 	.title = "Open a session",
 	.description =
 		"Open a sandbox that stays: files remain between calls (processes and variables do "
-		"not). Returns a session_id for execute_code, execute_command, the tools for files and "
+		"not). Returns a session_id for execute_code, execute_command, the tools for files "
+		"and "
 		"install_libraries. Unless the server is set up otherwise, a session ends after 10 "
-		"minutes without a call and 1 hour in all; the answer says what holds, and when it has "
-		"ended, calls say so. Use it when steps build on each other; a single program needs no "
+		"minutes without a call and 1 hour in all; the answer says what holds, and when it "
+		"has "
+		"ended, calls say so. Use it when steps build on each other; a single program "
+		"needs no "
 		"session.",
 	.arguments = create_arguments,
 	.argument_count = sizeof(create_arguments) / sizeof(create_arguments[0]),
-	.output_schema =
-		"{\"type\": \"object\", \"properties\": {" SESSION_PROPERTIES ","
-		"\"message\": {\"type\": \"string\", \"description\": \"when it ends, and what to do "
-		"with it\"}}, \"required\": [\"session_id\", \"message\"]}",
+	.output_schema = "{\"type\": \"object\", \"properties\": {" SESSION_PROPERTIES ","
+			 "\"message\": {\"type\": \"string\", \"description\": \"when it ends, and "
+			 "what to do "
+			 "with it\"}}, \"required\": [\"session_id\", \"message\"]}",
 	.run = run_create,
 };
 
@@ -195,9 +228,10 @@ const struct mcp_tool mcp_tool_close_session = {
 	.description = "End a session with all that is in it; a call that runs in it is killed.",
 	.arguments = close_arguments,
 	.argument_count = 1,
-	.output_schema = "{\"type\": \"object\", \"properties\": {"
-			 "\"session_id\": {\"type\": \"string\"}, \"closed\": {\"type\": \"boolean\"}},"
-			 "\"required\": [\"session_id\", \"closed\"]}",
+	.output_schema =
+		"{\"type\": \"object\", \"properties\": {"
+		"\"session_id\": {\"type\": \"string\"}, \"closed\": {\"type\": \"boolean\"}},"
+		"\"required\": [\"session_id\", \"closed\"]}",
 	.hints = MCP_DESTRUCTIVE,
 	.run = run_close,
 };
@@ -254,13 +288,16 @@ static int run_list(struct mcp_call *call, const json_t *arguments, struct sbx_e
 	object = json_pack("{s:o}", "sessions", describe_seen(call, ids, list, count));
 	if (mcp_call_client(call) == NULL && !json_is_array(ids))
 		mcp_set(object, "message",
-			json_string("this connection does not tell whose sessions are whose: give the "
-				    "session_ids that you know"));
+			json_string(
+				"this connection does not tell whose sessions are whose: give the "
+				"session_ids that you know"));
 	return mcp_reply(call, object, err);
 }
 
 static const struct mcp_argument list_arguments[] = {
-	{.name = "session_ids", .type = MCP_STRINGS, .nullable = true,
+	{.name = "session_ids",
+	 .type = MCP_STRINGS,
+	 .nullable = true,
 	 .description = "Only these; those that have ended are left out. Needed where the server "
 			"cannot tell its clients apart, which its answer then says"},
 };
@@ -268,12 +305,14 @@ static const struct mcp_argument list_arguments[] = {
 const struct mcp_tool mcp_tool_list_sessions = {
 	.name = "list_sessions",
 	.title = "List sessions",
-	.description = "Your open sessions, oldest first: their labels, whether a call runs in them, "
-		       "and when they end.",
+	.description =
+		"Your open sessions, oldest first: their labels, whether a call runs in them, "
+		"and when they end.",
 	.arguments = list_arguments,
 	.argument_count = 1,
 	.output_schema =
-		"{\"type\": \"object\", \"properties\": {\"sessions\": {\"type\": \"array\", \"items\": "
+		"{\"type\": \"object\", \"properties\": {\"sessions\": {\"type\": \"array\", "
+		"\"items\": "
 		"{\"type\": \"object\", \"properties\": {" SESSION_PROPERTIES ","
 		"\"busy\": {\"type\": \"boolean\"}, \"operations\": {\"type\": \"integer\"}},"
 		"\"required\": [\"session_id\", \"busy\"]}}, \"message\": {\"type\": \"string\"}},"

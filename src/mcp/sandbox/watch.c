@@ -10,6 +10,8 @@
 
 #define PROGRESS_NS (10 * SBX_NS_PER_S)
 #define LOG_NS	    (300 * SBX_NS_PER_MS)
+#define TELL_NS	    (300 * SBX_NS_PER_MS)
+#define TELL_MAX    200 /* bytes */
 #define LOG_MAX	    ((size_t)64 << 10) /* bytes of one call */
 
 static const char *const stream_names[] = {"stdout", "stderr"};
@@ -89,14 +91,51 @@ static void tell_output(struct mcp_watch *w, bool at_end)
 	w->next_log_ns = sbx_now_ns() + LOG_NS;
 }
 
+static double elapsed_s(const struct mcp_watch *w)
+{
+	return (double)((sbx_now_ns() - w->begun_ns) / SBX_NS_PER_MS) / 1000;
+}
+
 static void tell_progress(struct mcp_watch *w)
 {
-	uint64_t seconds = (sbx_now_ns() - w->begun_ns) / SBX_NS_PER_S;
+	double seconds = elapsed_s(w);
 	char text[64];
 
-	snprintf(text, sizeof(text), "running, %llu s", (unsigned long long)seconds);
-	mcp_call_progress(w->call, (double)seconds, 0, text);
+	snprintf(text, sizeof(text), "running, %.0f s", seconds);
+	mcp_call_progress(w->call, seconds, 0, text);
 	w->next_progress_ns += PROGRESS_NS;
+}
+
+/* What an installer prints is as hostile as what it installs: a line of text, and no more. */
+static bool make_line(const char *data, size_t len, char ret[TELL_MAX + 1])
+{
+	size_t n = 0;
+
+	while (len > 0 && (unsigned char)data[len - 1] <= ' ')
+		len--;
+	for (size_t i = 0; i < len && n < TELL_MAX; i++) {
+		unsigned char c = (unsigned char)data[i];
+
+		ret[n++] = c < ' ' || c == 0x7f ? ' ' : data[i];
+	}
+	ret[mcp_whole_characters(ret, n)] = '\0';
+	return ret[0] != '\0';
+}
+
+void mcp_watch_tell(struct mcp_watch *w, const char *text, size_t len)
+{
+	char line[TELL_MAX + 1];
+	uint64_t now = sbx_now_ns();
+
+	if (!w->running || !make_line(text, len, line))
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (now >= w->next_tell_ns) {
+		mcp_call_progress(w->call, elapsed_s(w), 0, line);
+		w->next_tell_ns = now + TELL_NS;
+		w->next_progress_ns = now + PROGRESS_NS;
+	}
+	pthread_mutex_unlock(&w->lock);
 }
 
 static void *tell(void *userdata)

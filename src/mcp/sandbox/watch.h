@@ -29,7 +29,11 @@ struct mcp_watch {
 	struct sbx_buf pending[2]; /* of stdout and stderr, not told yet */
 	size_t allowed;		   /* bytes that may still be told */
 	uint64_t begun_ns, next_progress_ns, next_log_ns;
+	uint64_t next_tell_ns;
 };
+
+/* Tell the client in its progress what goes on: of many lines, some. On the call's thread. */
+void mcp_watch_tell(struct mcp_watch *watch, const char *text, size_t len);
 
 void mcp_watch_begin(struct mcp_watch *watch, struct mcp_call *call);
 void mcp_watch_end(struct mcp_watch *watch);

@@ -61,7 +61,8 @@ static int set_wishes(struct sbx_spec *spec, const struct mcp_environment *e,
 
 static int set_output(struct sbx_spec *spec, size_t max_output, struct sbx_error *err)
 {
-	int r = sbx_spec_set_limit(spec, SBX_LIMIT_HEAD_BYTES, mcp_clip_head_bytes(max_output), err);
+	int r = sbx_spec_set_limit(spec, SBX_LIMIT_HEAD_BYTES, mcp_clip_head_bytes(max_output),
+				   err);
 
 	if (r < 0)
 		return r;
@@ -97,10 +98,11 @@ int mcp_refuse_wishes(const json_t *arguments, struct sbx_error *err)
 		const json_t *value = json_object_get(arguments, names[i]);
 
 		if (value != NULL && !json_is_null(value))
-			return sbx_fail(err, SBX_E_INVALID,
-					"%s cannot be changed in a session: give it to create_session, or "
-					"leave session_id out",
-					names[i]);
+			return sbx_fail(
+				err, SBX_E_INVALID,
+				"%s cannot be changed in a session: give it to create_session, or "
+				"leave session_id out",
+				names[i]);
 	}
 	return 0;
 }

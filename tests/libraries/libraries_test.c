@@ -1,0 +1,922 @@
+/* SPDX-License-Identifier: MIT */
+/* Library sets, with repositories of the tests' own. */
+#include "libraries/repository.h"
+#include "support/sandbox.h"
+
+#include <llmsandbox/library.h>
+#include <llmsandbox/registry.h>
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- helpers ---- */
+
+static struct sbx_library_set *add(const char *language, const char *const *requirements)
+{
+	struct sbx_install how = {.language = language, .requirements = requirements};
+	struct sbx_library_set *set = NULL;
+	struct sbx_error err;
+
+	if (sbx_library_add(&how, &set, &err) < 0)
+		fail_msg("cannot install '%s': %s", requirements[0], err.msg);
+	return set;
+}
+
+static enum sbx_code add_fails(const char *language, const char *const *requirements,
+			       struct sbx_error *err)
+{
+	struct sbx_install how = {.language = language, .requirements = requirements};
+
+	*err = (struct sbx_error){0};
+	if (sbx_library_add(&how, NULL, err) == 0)
+		fail_msg("'%s' was installed", requirements[0]);
+	return err->code;
+}
+
+/* A run with libraries; the output must be what is expected. */
+static void run_prints(struct test_sandbox *t, const char *language, const char *const *libraries,
+		       const char *code, const char *expected)
+{
+	struct sbx_run run = {
+		.language = language, .code = code, .code_len = strlen(code), .libraries = libraries};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	if (sbx_session_run(test_session(t), &run, &result, &err) < 0)
+		fail_msg("cannot run %s: %s", language, err.msg);
+	if (strcmp(result->out.data, expected) != 0)
+		fail_msg("%s printed '%s' and '%s'", language, result->out.data, result->errout.data);
+	sbx_result_free(result);
+}
+
+static void expect_contains(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' does not have '%s' in it", text, part);
+}
+
+static size_t count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	size_t count = 0;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		count += entry->d_name[0] != '.';
+	if (dir != NULL)
+		closedir(dir);
+	return count;
+}
+
+static const char *store(const char *name)
+{
+	static const char folder[] = "cache/llm-sandbox/libraries/";
+	char path[sizeof(folder) + 128];
+
+	snprintf(path, sizeof(path), "%s%.120s", folder, name);
+	return repository_path(path);
+}
+
+static void remove_all(void)
+{
+	struct sbx_library_set **list;
+	struct sbx_error err;
+	size_t count;
+
+	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sbx_library_remove(list[i]->id, &err), 0);
+		sbx_library_set_free(list[i]);
+	}
+	free(list);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	chmod(path, 0644);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(path, 0444);
+}
+
+static bool found_in_tree(const char *path, const char *text)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command), "grep -rqaF -e '%s' '%s'", text, path);
+	return system(command) == 0;
+}
+
+/* The first version of a package in a set, or "". */
+static const char *version_of(const struct sbx_library_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->package_count; i++) {
+		if (strcmp(set->packages[i].name, name) == 0)
+			return set->packages[i].version;
+	}
+	return "";
+}
+
+/* ---- installing and using ---- */
+
+static void a_run_gets_the_libraries_it_names(void **state)
+{
+	run_prints(*state, "python", LIST("sbx-good==1.0"), "import sbx_good; print(sbx_good.version)",
+		   "1.0\n");
+}
+
+static void versions_and_extras_are_what_was_asked_for(void **state)
+{
+	struct sbx_library_set *set = add("python", LIST("sbx-good[more]>=1,<3"));
+
+	(void)state;
+	assert_string_equal(set->language, "python");
+	assert_string_equal(version_of(set, "sbx-good"), "2.0");
+	assert_string_equal(version_of(set, "sbx-other"), "1.0");
+	assert_true(set->bytes > 0);
+	sbx_library_set_free(set);
+}
+
+static void the_lock_file_names_what_was_installed(void **state)
+{
+	struct sbx_library_set *set = add("python", LIST("sbx-needs"));
+	struct sbx_error err;
+	char *lock = NULL;
+
+	(void)state;
+	assert_int_equal(sbx_library_lock(set->id, &lock, &err), 0);
+	expect_contains(lock, "sbx-needs 1.0 ");
+	expect_contains(lock, "sbx-other 1.0 ");
+	expect_contains(lock, "sha256:");
+	free(lock);
+	sbx_library_set_free(set);
+}
+
+static void libraries_of_a_session_add_up(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-good==2.0")};
+	struct sbx_library_set *set = NULL;
+	struct sbx_error err;
+
+	if (sbx_session_install(test_session(t), &how, &set, &err) < 0)
+		fail_msg("%s", err.msg);
+	sbx_library_set_free(set);
+	run_prints(t, "python", NULL, "import sbx_good; print(sbx_good.version)", "2.0\n");
+	run_prints(t, "python", LIST("sbx-other"),
+		   "import sbx_good, sbx_other; print(sbx_good.version, sbx_other.there)", "2.0 True\n");
+	run_prints(t, "python", LIST("sbx-good==2.0"), "import sbx_other; print(1)", "1\n");
+}
+
+static void a_command_finds_the_libraries_of_its_session(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	run_prints(t, "python", LIST("sbx-good==1.0"), "print(1)", "1\n");
+	assert_string_equal(test_exec(t, "python3", "-c", "import sbx_good; print(sbx_good.version)", NULL)
+				    ->out.data,
+			    "1.0\n");
+}
+
+static void a_set_that_is_made_later_is_seen_in_a_session_that_is_open(void **state)
+{
+	struct test_sandbox *t = *state;
+	size_t before;
+
+	run_prints(t, "python", NULL, "print(1)", "1\n");
+	sbx_library_set_free(add("python", LIST("sbx-other", "sbx-good==2.0")));
+	before = repository_requests("/files/");
+	run_prints(t, "python", LIST("sbx-good==2.0", "sbx-other"), "import sbx_other; print(2)", "2\n");
+	assert_int_equal(repository_requests("/files/"), before);
+}
+
+static void javascript_requires_and_imports(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_run run = {
+		.language = "javascript",
+		.code = "import good from 'sbx-good'; import s from '@sbx/scoped'; console.log(good, s);",
+		.code_len = 79,
+		.file_name = "main.mjs",
+		.libraries = LIST("sbx-good@^1", "@sbx/scoped"),
+	};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	run.code_len = strlen(run.code);
+	run_prints(t, "javascript", run.libraries,
+		   "console.log(require('sbx-good'), require('@sbx/scoped'))", "good scoped\n");
+	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), 0);
+	assert_string_equal(result->out.data, "good scoped\n");
+	sbx_result_free(result);
+}
+
+static bool has_tool(const char *path)
+{
+	return access(path, X_OK) == 0;
+}
+
+static void ruby_gets_gems_and_what_they_need(void **state)
+{
+	struct sbx_library_set *set;
+
+	if (!has_tool("/usr/bin/gem"))
+		test_skip_promised("gem is not installed");
+	run_prints(*state, "ruby", LIST("sbx_good:1.0"), "require 'sbx_good'; puts SBX_GOOD, SBX_DEP",
+		   "1.0\ntrue\n");
+	set = add("ruby", LIST("sbx_good:~>2.0"));
+	assert_string_equal(version_of(set, "sbx_good"), "2.0");
+	assert_string_equal(version_of(set, "sbx_dep"), "0.1");
+	sbx_library_set_free(set);
+}
+
+static void need_ruby_headers(void)
+{
+	if (system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
+		test_skip_promised("ruby-dev is not installed");
+}
+
+/* The build of a gem is its code: it sees neither network nor configuration. */
+static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
+{
+	char text[256];
+
+	if (!test_is_native())
+		skip();
+	need_ruby_headers();
+	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
+		 repository_address());
+	write_file(repository_path("home"), "private-gemrc", text);
+	setenv("GEMRC", repository_path("home/private-gemrc"), 1);
+	run_prints(*state, "ruby", LIST("sbx_native"),
+		   "require 'sbx_native'; require 'sbx_found'; puts sbx_answer, SECRET, REACHED",
+		   "42\nno\nno\n");
+	assert_true(repository_requests("/private/gems/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
+}
+
+static void r_gets_packages_their_needs_and_old_versions(void **state)
+{
+	if (!has_tool("/usr/bin/Rscript"))
+		test_skip_promised("R is not installed");
+	run_prints(*state, "r", LIST("sbxgood@1.0"), "library(sbxgood); cat(hello())", "good 1.0");
+}
+
+static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
+{
+	char url[256];
+
+	if (!test_is_native())
+		skip();
+	if (!has_tool("/usr/bin/Rscript"))
+		test_skip_promised("R is not installed");
+	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
+	setenv("R_REPO", url, 1);
+	run_prints(*state, "r", LIST("sbxsnoop"), "library(sbxsnoop); cat(secret, reached)", "no no");
+	assert_true(repository_requests("/private/cran/") > 0);
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	repository_use();
+}
+
+/* ---- failing ---- */
+
+static void a_missing_package_fails_the_run_with_the_installers_words(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_run run = {.language = "python", .code = "print(1)", .code_len = 8,
+			      .libraries = LIST("sbx-there-is-none")};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), -SBX_E_DENIED);
+	expect_contains(err.msg, "pip");
+	expect_contains(err.msg, "No matching distribution found for sbx-there-is-none");
+	/* The session goes on. */
+	run_prints(t, "python", NULL, "print(2)", "2\n");
+}
+
+static void failures_of_other_managers_have_their_words_too(void **state)
+{
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(add_fails("javascript", LIST("sbx-there-is-none"), &err), SBX_E_DENIED);
+	expect_contains(err.msg, "404");
+	if (has_tool("/usr/bin/Rscript")) {
+		assert_int_equal(add_fails("r", LIST("sbxnone"), &err), SBX_E_DENIED);
+		expect_contains(err.msg, "there is no package sbxnone");
+	}
+	if (has_tool("/usr/bin/gem")) {
+		assert_int_equal(add_fails("ruby", LIST("sbx_none"), &err), SBX_E_DENIED);
+		expect_contains(err.msg, "sbx_none");
+	}
+}
+
+static void an_ill_formed_name_is_refused_before_anything_runs(void **state)
+{
+	size_t requests = repository_requests("/"), sets = count_entries(store("index"));
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(add_fails("java", LIST("x"), &err), SBX_E_INVALID);
+	expect_contains(err.msg, "group:artifact:version");
+	assert_int_equal(add_fails("python", LIST("sbx-good", "--index-url=http://x"), &err), SBX_E_INVALID);
+	assert_int_equal(add_fails("cpp", LIST("bash"), &err), SBX_E_INVALID);
+	assert_int_equal(repository_requests("/"), requests);
+	assert_int_equal(count_entries(store("index")), sets);
+}
+
+static void where_libraries_are_switched_off_the_rest_works(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_run run = {.language = "python", .code = "print(1)", .code_len = 8,
+			      .libraries = LIST("sbx-good")};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	sbx_spec_use_libraries(t->spec, false);
+	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), -SBX_E_INVALID);
+	expect_contains(err.msg, "switched off");
+	run_prints(t, "python", NULL, "print(2)", "2\n");
+	if (test_is_native())
+		assert_int_not_equal(test_exec(t, "ls", "-d", "/opt/llm-sandbox/libraries", NULL)->exit_code, 0);
+}
+
+static void offline_uses_what_is_there_and_installs_nothing(void **state)
+{
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-good==1.0"), .offline = true};
+	struct sbx_error err;
+	size_t before;
+
+	(void)state;
+	sbx_library_set_free(add("python", LIST("sbx-good==1.0")));
+	before = repository_requests("/");
+	assert_int_equal(sbx_library_add(&how, NULL, &err), 0);
+	how.requirements = LIST("sbx-good==1.0", "sbx-needs");
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(repository_requests("/"), before);
+}
+
+static void an_installation_has_a_time(void **state)
+{
+	struct sbx_install how = {
+		.language = "python", .requirements = LIST("sbx-slow"), .timeout_ms = 3000};
+	struct sbx_error err;
+
+	(void)state;
+	repository_release(false);
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
+static bool slow_was_asked(void *userdata)
+{
+	return repository_requests("/files/sbx_slow") > *(size_t *)userdata;
+}
+
+static size_t slow_before;
+
+static void *kill_when_it_waits(void *cancel)
+{
+	wait_until(slow_was_asked, &slow_before);
+	sbx_cancel_kill(cancel);
+	return NULL;
+}
+
+static void an_installation_can_be_cancelled(void **state)
+{
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-slow")};
+	struct sbx_error err;
+	pthread_t thread;
+
+	(void)state;
+	repository_release(false);
+	slow_before = repository_requests("/files/sbx_slow");
+	assert_int_equal(sbx_cancel_new(&how.cancel, &err), 0);
+	pthread_create(&thread, NULL, kill_when_it_waits, how.cancel);
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_UNAVAILABLE);
+	pthread_join(thread, NULL);
+	sbx_cancel_free(how.cancel);
+	expect_contains(err.msg, "cancelled");
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
+static void *install_slow(void *userdata)
+{
+	struct sbx_session *session = userdata;
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-slow", "sbx-paths")};
+	struct sbx_error err = {0};
+
+	return sbx_session_install(session, &how, NULL, &err) < 0 ? (void *)(intptr_t)err.code : NULL;
+}
+
+static void an_installation_holds_up_nothing_else_of_its_session(void **state)
+{
+	struct test_sandbox *t = *state;
+	size_t before = repository_requests("/files/sbx_slow");
+	pthread_t thread;
+	void *code;
+
+	repository_release(false);
+	run_prints(t, "python", NULL, "print(1)", "1\n");
+	pthread_create(&thread, NULL, install_slow, test_session(t));
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_string_equal(test_exec(t, "echo", "2", NULL)->out.data, "2\n");
+	run_prints(t, "python", NULL, "print(3)", "3\n");
+	repository_release(true);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, 0);
+	run_prints(t, "python", NULL, "import sbx_slow, sbx_paths; print(4)", "4\n");
+}
+
+struct held {
+	struct sbx_registry *registry;
+	struct sbx_session *session;
+};
+
+static void *install_held(void *userdata)
+{
+	struct held *h = userdata;
+	void *code = install_slow(h->session);
+
+	sbx_registry_release(h->registry, h->session);
+	return code;
+}
+
+static void a_session_that_is_ended_installs_no_more(void **state)
+{
+	size_t before = repository_requests("/files/sbx_slow");
+	struct sbx_registry_open how = {0};
+	struct sbx_session_info info;
+	struct sbx_spec *spec = NULL;
+	struct sbx_error err;
+	struct held h = {0};
+	pthread_t thread;
+	void *code;
+
+	(void)state;
+	repository_release(false);
+	remove_all();
+	assert_int_equal(sbx_spec_new(&spec, &err), 0);
+	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), &err), 0);
+	how.spec = spec;
+	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &h.registry, &err), 0);
+	if (sbx_registry_open(h.registry, &how, &info, &err) < 0 ||
+	    sbx_registry_acquire(h.registry, NULL, info.id, &h.session, &err) < 0)
+		fail_msg("%s", err.msg);
+	pthread_create(&thread, NULL, install_held, &h);
+	assert_true(wait_until(slow_was_asked, &before));
+	assert_int_equal(sbx_registry_close(h.registry, NULL, info.id, &err), 0);
+	pthread_join(thread, &code);
+	assert_int_equal((intptr_t)code, SBX_E_UNAVAILABLE);
+	sbx_registry_free(h.registry);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
+/* ---- the store ---- */
+
+/* One of several at once; an assertion is for the test's own thread. */
+struct adding {
+	const char *const *requirements;
+	struct sbx_library_set *set;
+	struct sbx_error err;
+};
+
+static void *add_in_thread(void *userdata)
+{
+	struct adding *a = userdata;
+	struct sbx_install how = {.language = "python", .requirements = a->requirements};
+
+	if (sbx_library_add(&how, &a->set, &a->err) < 0)
+		a->set = NULL;
+	return NULL;
+}
+
+static void two_who_want_the_same_install_it_once(void **state)
+{
+	const char *const *wanted = LIST("sbx-needs", "sbx-good==2.0");
+	size_t before = repository_requests("/files/sbx_needs");
+	struct adding adding[3];
+	pthread_t threads[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		adding[i] = (struct adding){.requirements = wanted};
+		pthread_create(&threads[i], NULL, add_in_thread, &adding[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 3; i++) {
+		if (adding[i].set == NULL)
+			fail_msg("%s", adding[i].err.msg);
+	}
+	assert_int_equal(repository_requests("/files/sbx_needs"), before + 1);
+	for (int i = 0; i < 3; i++) {
+		assert_string_equal(adding[i].set->id, adding[0].set->id);
+		assert_int_equal(adding[i].set->made, adding[0].set->made);
+	}
+	for (int i = 0; i < 3; i++)
+		sbx_library_set_free(adding[i].set);
+}
+
+static void what_a_killed_builder_left_is_thrown_away(void **state)
+{
+	size_t before = repository_requests("/files/sbx_slow");
+	pid_t child;
+
+	repository_release(false);
+	child = fork();
+	if (child == 0) {
+		sbx_library_set_free(add("python", LIST("sbx-slow", "sbx-good==1.0")));
+		_exit(0);
+	}
+	assert_true(wait_until(slow_was_asked, &before));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(count_entries(store("new")), 1);
+
+	repository_release(true);
+	run_prints(*state, "python", LIST("sbx-good==1.0", "sbx-slow"), "import sbx_slow; print(1)", "1\n");
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
+static void the_set_that_was_not_used_for_longest_goes_first(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_library_set *old, *kept, **list;
+	struct sbx_error err;
+	bool has_old = false, has_kept = false;
+	size_t count;
+
+	old = add("python", LIST("sbx-other", "sbx-needs"));
+	kept = add("python", LIST("sbx-other"));
+	run_prints(t, "python", LIST("sbx-other"), "import sbx_other; print(1)", "1\n");
+	setenv("LLM_SANDBOX_LIBRARY_CACHE", "1K", 1);
+	sbx_library_set_free(add("python", LIST("sbx-needs", "sbx-good==1.0", "sbx-other")));
+	unsetenv("LLM_SANDBOX_LIBRARY_CACHE");
+
+	assert_int_equal(sbx_library_list(&list, &count, &err), 0);
+	for (size_t i = 0; i < count; i++) {
+		has_old |= strcmp(list[i]->id, old->id) == 0;
+		has_kept |= strcmp(list[i]->id, kept->id) == 0;
+		sbx_library_set_free(list[i]);
+	}
+	free(list);
+	assert_false(has_old);
+	/* A session uses it. */
+	assert_true(has_kept);
+	run_prints(t, "python", NULL, "import sbx_other; print(1)", "1\n");
+	sbx_library_set_free(old);
+	sbx_library_set_free(kept);
+}
+
+/* The folder of the only set there is. */
+static void only_folder(char *ret, size_t size)
+{
+	DIR *dir = opendir(store("sets"));
+	struct dirent *entry;
+	size_t found = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(ret, size, "%.180s/%.32s", store("sets"), entry->d_name);
+		found++;
+	}
+	closedir(dir);
+	assert_int_equal(found, 1);
+}
+
+static void verify_names_what_was_changed(void **state)
+{
+	struct sbx_library_set *set;
+	struct sbx_error err;
+	char folder[256], path[512];
+
+	(void)state;
+	chmod(store("sets"), 0711); /* we want to look into it */
+	remove_all();
+	set = add("python", LIST("sbx-good==1.0"));
+	chmod(store("sets"), 0711);
+	only_folder(folder, sizeof(folder));
+	assert_int_equal(sbx_library_verify(set->id, &err), 0);
+
+	write_file(folder, "sbx_good.py", "version = '6.6'\n");
+	assert_int_equal(sbx_library_verify(set->id, &err), -SBX_E_DENIED);
+	expect_contains(err.msg, "sbx_good.py");
+	write_file(folder, "sbx_good.py", "version = '1.0'\n");
+	assert_int_equal(sbx_library_verify(set->id, &err), 0);
+
+	write_file(folder, "new.py", "");
+	assert_int_equal(sbx_library_verify(set->id, &err), -SBX_E_DENIED);
+	expect_contains(err.msg, "new.py");
+	snprintf(path, sizeof(path), "%s/new.py", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/sbx_good.py", folder);
+	unlink(path);
+	assert_int_equal(sbx_library_verify(set->id, &err), -SBX_E_DENIED);
+	expect_contains(err.msg, "sbx_good.py");
+	assert_int_equal(sbx_library_remove(set->id, &err), 0);
+	assert_int_equal(sbx_library_remove(set->id, &err), -SBX_E_NOT_FOUND);
+	chmod(store("sets"), 0311);
+	sbx_library_set_free(set);
+}
+
+static void an_id_from_outside_is_no_path(void **state)
+{
+	static const char *const ids[] = {"", "..", "../index", "0123456789abcdef/x", "x", "*",
+					  "0123456789ABCDEF", "0123456789abcdef0"};
+	struct sbx_error err;
+	char *lock;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		assert_int_equal(sbx_library_remove(ids[i], &err), -SBX_E_NOT_FOUND);
+		assert_int_equal(sbx_library_verify(ids[i], &err), -SBX_E_NOT_FOUND);
+		assert_int_equal(sbx_library_lock(ids[i], &lock, &err), -SBX_E_NOT_FOUND);
+	}
+}
+
+static void a_broken_record_is_no_set(void **state)
+{
+	struct sbx_library_set *set = add("python", LIST("sbx-good==2.0"));
+	char path[256], folder[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "index/%s.json", set->id);
+	f = fopen(store(path), "w");
+	assert_non_null(f);
+	fputs("{\"folder\": \"../../..\", \"language\": 1}", f);
+	fclose(f);
+	run_prints(*state, "python", LIST("sbx-good==2.0"), "import sbx_good; print(1)", "1\n");
+	sbx_library_set_free(set);
+	/* What it named is found and thrown away all the same. */
+	chmod(store("sets"), 0711);
+	remove_all();
+	set = add("python", LIST("sbx-good==1.0"));
+	chmod(store("sets"), 0711);
+	only_folder(folder, sizeof(folder));
+	chmod(store("sets"), 0311);
+	sbx_library_set_free(set);
+}
+
+/* ---- what code inside can do with the sets ---- */
+
+static void a_set_is_read_only_inside(void **state)
+{
+	static const char code[] =
+		"import os, sbx_good\n"
+		"folder = os.path.dirname(sbx_good.__file__)\n"
+		"for act in (lambda: open(folder + '/x', 'w'), lambda: open(sbx_good.__file__, 'a'),\n"
+		"            lambda: os.unlink(sbx_good.__file__), lambda: os.chmod(folder, 0o777),\n"
+		"            lambda: os.rename(folder, folder + 'x'),\n"
+		"            lambda: open('/opt/llm-sandbox/libraries/x', 'w')):\n"
+		"    try:\n"
+		"        act()\n"
+		"        print('done')\n"
+		"    except OSError as e:\n"
+		"        print('no')\n";
+
+	if (!test_is_native())
+		skip();
+	run_prints(*state, "python", LIST("sbx-good==1.0"), code, "no\nno\nno\nno\nno\nno\n");
+}
+
+static void a_sandbox_cannot_tell_which_sets_there_are(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	if (!test_is_native())
+		skip();
+	sbx_library_set_free(add("python", LIST("sbx-other")));
+	run_prints(t, "python", LIST("sbx-good==1.0"),
+		   "import os\n"
+		   "try:\n"
+		   "    print(os.listdir('/opt/llm-sandbox/libraries'))\n"
+		   "except PermissionError:\n"
+		   "    print('no')\n"
+		   "print([os.path.exists('/opt/llm-sandbox/libraries/' + n) for n in ('..x', '.lock', 'index')])\n"
+		   "import glob\n"
+		   "print(glob.glob('/opt/llm-sandbox/libraries/*'), open('/proc/self/mountinfo').read().count('sbx_'))\n",
+		   "no\n[False, False, False]\n[] 0\n");
+}
+
+/* ---- hostile packages ---- */
+
+static void a_wheel_that_leads_out_writes_nothing_outside(void **state)
+{
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(add_fails("python", LIST("sbx-escape"), &err), SBX_E_DENIED);
+	assert_int_not_equal(access("/tmp/sbx-escaped", F_OK), 0);
+	assert_int_not_equal(access("/tmp/sbx-escaped-too", F_OK), 0);
+	assert_int_equal(count_entries(store("new")), 0);
+}
+
+static void odd_files_of_a_wheel_come_out_as_plain_ones(void **state)
+{
+	struct sbx_library_set *set;
+	char folder[256], path[600];
+	struct stat st;
+	struct sbx_error err;
+	static const char *const names[] = {"setuid", "wide", "link", "newline\nname", "\x1b[31mred"};
+
+	(void)state;
+	chmod(store("sets"), 0711);
+	remove_all();
+	set = add("python", LIST("sbx-odd"));
+	chmod(store("sets"), 0711);
+	only_folder(folder, sizeof(folder));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/sbx_data/%s", folder, names[i]);
+		if (lstat(path, &st) < 0)
+			fail_msg("'%s' is not there", names[i]);
+		assert_true(S_ISREG(st.st_mode));
+		assert_int_equal(st.st_mode & 07222, 0);
+	}
+	assert_int_equal(sbx_library_verify(set->id, &err), 0);
+	chmod(store("sets"), 0311);
+	sbx_library_set_free(set);
+}
+
+static void what_would_have_to_be_built_by_pip_is_not_run(void **state)
+{
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(add_fails("python", LIST("sbx-source"), &err), SBX_E_DENIED);
+	expect_contains(err.msg, "sbx-source");
+}
+
+static void scripts_of_npm_packages_do_not_run_and_links_do_not_come_out(void **state)
+{
+	static const char code[] =
+		"const fs = require('fs'); const path = require('path');\n"
+		"const folder = path.dirname(require.resolve('sbx-evil'));\n"
+		"const set = path.resolve(folder, '../..');\n"
+		"console.log(require('sbx-evil'), fs.existsSync(set + '/script-ran'),\n"
+		"  fs.existsSync(folder + '/passwd'), fs.existsSync(folder + '/up'),\n"
+		"  (fs.statSync(folder + '/x.setuid').mode & 0o6000));\n";
+
+	run_prints(*state, "javascript", LIST("sbx-evil"), code, "evil false false false 0\n");
+	assert_int_not_equal(access("/tmp/sbx-npm-out", F_OK), 0);
+}
+
+static void what_a_build_plants_in_a_set_comes_out_as_plain_files(void **state)
+{
+	static const char code[] =
+		"require 'sbx_planted'\n"
+		"folder = File.dirname($LOADED_FEATURES.grep(/sbx_planted/).first)\n"
+		"puts %w[passwd up fifo].map { |n| File.symlink?(folder + '/' + n) ||\n"
+		"                                   File.exist?(folder + '/' + n) }.inspect\n"
+		"s = File.lstat(folder + '/setuid')\n"
+		"puts s.setuid?, s.setgid?, s.nlink, s.mode & 0222\n"
+		"puts File.read(folder + \"/new\\nline\")\n";
+
+	need_ruby_headers();
+	run_prints(*state, "ruby", LIST("sbx_plant"), code,
+		   "[false, false, false]\nfalse\nfalse\n1\n0\nx\n");
+}
+
+static void a_pth_file_of_a_wheel_is_not_run(void **state)
+{
+	run_prints(*state, "python", LIST("sbx-paths"),
+		   "import os, sbx_paths; print(os.path.exists('/tmp/pth-ran'))", "False\n");
+}
+
+/* ---- configuration ---- */
+
+static void collect(const char *text, size_t len, void *userdata)
+{
+	char *all = userdata;
+	size_t used = strlen(all);
+
+	snprintf(all + used, 65536 - used, "%.*s", (int)len, text);
+}
+
+static void credentials_reach_the_installer_and_nobody_else(void **state)
+{
+	struct test_sandbox *t = *state;
+	char *said = calloc(1, 65536), url[256];
+	struct sbx_install how = {.language = "python",
+				  .requirements = LIST("sbx-good==1.0", "sbx-needs", "sbx-paths"),
+				  .on_progress = collect,
+				  .userdata = said};
+	struct sbx_error err;
+
+	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/simple/", repository_address());
+	setenv("PIP_INDEX_URL", url, 1);
+	if (sbx_library_add(&how, NULL, &err) < 0)
+		fail_msg("%s", err.msg);
+	how.requirements = LIST("sbx-there-is-none");
+	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_DENIED);
+	assert_null(strstr(err.msg, "s3cret"));
+	assert_null(strstr(said, "s3cret"));
+	expect_contains(said, "sbx-good");
+	assert_false(found_in_tree(repository_path("cache"), "s3cret"));
+	run_prints(t, "python", LIST("sbx-good==1.0", "sbx-needs", "sbx-paths"),
+		   "import os; print('s3cret' in str(os.environ))", "False\n");
+	repository_use();
+	free(said);
+}
+
+static void a_configuration_file_decides_as_a_variable_does(void **state)
+{
+	char text[256];
+	FILE *f;
+
+	unsetenv("PIP_INDEX_URL");
+	mkdir(repository_path("home/.config"), 0700);
+	mkdir(repository_path("home/.config/pip"), 0700);
+	snprintf(text, sizeof(text), "[global]\nindex-url = http://%s/simple/\n[install]\nuser = true\n",
+		 repository_address());
+	f = fopen(repository_path("home/.config/pip/pip.conf"), "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	run_prints(*state, "python", LIST("sbx-good==1.0", "sbx-other"), "import sbx_other; print(1)", "1\n");
+	unlink(repository_path("home/.config/pip/pip.conf"));
+	repository_use();
+}
+
+/* ---- progress ---- */
+
+static void progress_tells_what_the_installer_says(void **state)
+{
+	char *said = calloc(1, 65536);
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-needs", "sbx-paths"),
+				  .on_progress = collect, .userdata = said};
+	struct sbx_error err;
+
+	(void)state;
+	if (sbx_library_add(&how, NULL, &err) < 0)
+		fail_msg("%s", err.msg);
+	expect_contains(said, "Successfully installed");
+	free(said);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		sandbox_test(a_run_gets_the_libraries_it_names),
+		sandbox_test(versions_and_extras_are_what_was_asked_for),
+		sandbox_test(the_lock_file_names_what_was_installed),
+		sandbox_test(libraries_of_a_session_add_up),
+		sandbox_test(a_command_finds_the_libraries_of_its_session),
+		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
+		sandbox_test(javascript_requires_and_imports),
+		sandbox_test(ruby_gets_gems_and_what_they_need),
+		sandbox_test(a_native_gem_builds_with_nothing_to_reach_or_find),
+		sandbox_test(r_gets_packages_their_needs_and_old_versions),
+		sandbox_test(an_r_package_builds_with_nothing_to_reach_or_find),
+		sandbox_test(a_missing_package_fails_the_run_with_the_installers_words),
+		sandbox_test(failures_of_other_managers_have_their_words_too),
+		sandbox_test(an_ill_formed_name_is_refused_before_anything_runs),
+		sandbox_test(where_libraries_are_switched_off_the_rest_works),
+		sandbox_test(offline_uses_what_is_there_and_installs_nothing),
+		sandbox_test(an_installation_has_a_time),
+		sandbox_test(an_installation_can_be_cancelled),
+		sandbox_test(an_installation_holds_up_nothing_else_of_its_session),
+		sandbox_test(a_session_that_is_ended_installs_no_more),
+		sandbox_test(two_who_want_the_same_install_it_once),
+		sandbox_test(what_a_killed_builder_left_is_thrown_away),
+		sandbox_test(the_set_that_was_not_used_for_longest_goes_first),
+		sandbox_test(verify_names_what_was_changed),
+		sandbox_test(an_id_from_outside_is_no_path),
+		sandbox_test(a_broken_record_is_no_set),
+		sandbox_test(a_set_is_read_only_inside),
+		sandbox_test(a_sandbox_cannot_tell_which_sets_there_are),
+		sandbox_test(a_wheel_that_leads_out_writes_nothing_outside),
+		sandbox_test(odd_files_of_a_wheel_come_out_as_plain_ones),
+		sandbox_test(what_would_have_to_be_built_by_pip_is_not_run),
+		sandbox_test(scripts_of_npm_packages_do_not_run_and_links_do_not_come_out),
+		sandbox_test(what_a_build_plants_in_a_set_comes_out_as_plain_files),
+		sandbox_test(a_pth_file_of_a_wheel_is_not_run),
+		sandbox_test(credentials_reach_the_installer_and_nobody_else),
+		sandbox_test(a_configuration_file_decides_as_a_variable_does),
+		sandbox_test(progress_tells_what_the_installer_says),
+	};
+
+	/* A pattern of names, for a single one while it is worked on. */
+	if (getenv("SBX_TEST_ONLY") != NULL)
+		cmocka_set_test_filter(getenv("SBX_TEST_ONLY"));
+	return cmocka_run_group_tests_name("libraries", tests, repository_setup, repository_teardown);
+}
