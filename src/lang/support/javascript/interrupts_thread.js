@@ -34,6 +34,9 @@ function isRunning(cell) {
 }
 
 function interrupt() {
+	if (!signalled)
+		return;
+	signalled = false;
 	const cell = Atomics.load(shared, ENDED);
 	let patience = PATIENCE_MS;
 	while (isRunning(cell)) {
@@ -46,6 +49,7 @@ function interrupt() {
 }
 
 let told = false;
+let signalled = false; // and nothing was done about it yet
 
 function tellReady() {
 	if (!told)
@@ -58,7 +62,7 @@ function untilSignal(name) {
 	try {
 		vm.runInThisContext(`llmSandbox.${name}()`, { breakOnSigint: true });
 	} catch {
-		// SIGINT came.
+		signalled = true;
 	}
 }
 
@@ -73,10 +77,11 @@ globalThis.llmSandbox = {
 	interrupt,
 	watch() {
 		tellReady(); // not before a signal would be seen
-		// In this order: a signal that neither saw has brought us here again.
+		// In this order: a signal that came between the two has brought us here again.
 		for (;;) {
 			untilSignal('interrupt');
-			untilSignal('wait');
+			if (!signalled)
+				untilSignal('wait');
 		}
 	},
 };
