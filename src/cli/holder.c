@@ -24,6 +24,7 @@
 #define SESSIONS_MAX  256
 #define REQUEST_MS    10000u /* within which a client must have asked */
 #define LOOK_MS	      1000u  /* how often it is looked whether the last session has ended */
+#define POSTS_A_TURN  16u   /* of one client, then the others have theirs */
 #define LOCK_TRIES    500
 #define LOCK_PAUSE_MS 20
 
@@ -43,6 +44,7 @@ struct holder {
 	struct guest *guests[GUESTS_MAX];
 	size_t count;
 	uint64_t idle_ms, idle_since_ms;
+	bool is_full; /* no descriptor is left: not looked at until the next turn */
 	bool over;
 };
 
@@ -105,14 +107,16 @@ static struct guest *guest_new(struct holder *h, int sock)
 	return NULL;
 }
 
-/* Whoever is one too many waits until another has gone. */
+/* Whoever is one too many, or finds no descriptor left, waits until another has gone. */
 static void welcome(struct holder *h)
 {
 	struct guest *g;
 	int sock = 0;
 
+	h->is_full = false;
 	while (h->count < GUESTS_MAX && sock >= 0) {
 		sock = accept4(h->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		h->is_full = sock < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
 		g = sock >= 0 && runtime_is_ours(sock) ? guest_new(h, sock) : NULL;
 		if (g != NULL)
 			h->guests[h->count++] = g;
@@ -161,7 +165,7 @@ static void listen_to(struct guest *g)
 	struct post post;
 	int r = 1;
 
-	while (r > 0 && !g->q.gone) {
+	for (unsigned int i = 0; i < POSTS_A_TURN && r > 0 && !g->q.gone; i++) {
 		r = post_receive(g->q.sock, &post);
 		if (r > 0)
 			act_on_post(g, &post);
@@ -236,16 +240,22 @@ static int wait_ms(const struct holder *h)
 	return (int)(left < LOOK_MS ? left : LOOK_MS);
 }
 
+static bool may_welcome(const struct holder *h)
+{
+	return h->count < GUESTS_MAX && !h->is_full;
+}
+
 static void turn(struct holder *h)
 {
 	struct pollfd fds[FD_GUESTS + GUESTS_MAX] = {
-		[FD_LISTEN] = {.fd = h->count < GUESTS_MAX ? h->listen_fd : -1, .events = POLLIN},
+		[FD_LISTEN] = {.fd = may_welcome(h) ? h->listen_fd : -1, .events = POLLIN},
 		[FD_SIGNAL] = {.fd = h->signal_fd, .events = POLLIN},
 		[FD_DONE] = {.fd = h->done_fd, .events = POLLIN},
 	};
 	size_t count = h->count;
 	eventfd_t ignored;
 
+	h->is_full = false;
 	for (size_t i = 0; i < count; i++)
 		fds[FD_GUESTS + i] = (struct pollfd){
 			.fd = h->guests[i]->q.gone ? -1 : h->guests[i]->q.sock, .events = POLLIN};

@@ -73,6 +73,7 @@ struct sbx_registry {
 	struct entries live, ending; /* oldest first */
 	size_t count;		     /* of both, and of those that are being opened */
 	size_t opening;
+	size_t closers; /* calls that wait for an end */
 	bool over;
 	struct sbx_ended_list ended;
 };
@@ -368,7 +369,7 @@ void sbx_registry_free(struct sbx_registry *r)
 	r->over = true;
 	while (!TAILQ_EMPTY(&r->live))
 		end_now(r, TAILQ_FIRST(&r->live));
-	while (r->count > 0)
+	while (r->count > 0 || r->closers > 0)
 		pthread_cond_wait(&r->gone, &r->lock);
 	pthread_cond_signal(&r->changed);
 	pthread_mutex_unlock(&r->lock);
@@ -789,6 +790,7 @@ int sbx_registry_close(struct sbx_registry *r, const char *owner, const char *id
 
 	err = err ? err : &lent;
 	pthread_mutex_lock(&r->lock);
+	r->closers++;
 	e = find_usable(r, owner, id, err);
 	if (e == NULL) {
 		result = -(int)err->code;
@@ -799,6 +801,8 @@ int sbx_registry_close(struct sbx_registry *r, const char *owner, const char *id
 			bury(r, e);
 		await_end(r, full_id);
 	}
+	r->closers--;
+	pthread_cond_broadcast(&r->gone);
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }
