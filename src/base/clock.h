@@ -40,3 +40,10 @@ static inline int sbx_poll_ms(uint64_t deadline_ns)
 	ms = (deadline_ns - now + SBX_NS_PER_MS - 1) / SBX_NS_PER_MS;
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
+
+/* A time of sbx_now_ns() as pthread_cond_timedwait() takes it by the monotonic clock. */
+static inline struct timespec sbx_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / SBX_NS_PER_S),
+				 .tv_nsec = (long)(ns % SBX_NS_PER_S)};
+}

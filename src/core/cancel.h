@@ -11,3 +11,9 @@ struct sbx_cancel {
 	atomic_uint interrupts; /* how many were asked for; a call acts on those of its time */
 	atomic_bool killed;
 };
+
+/* Whether it asks for an end; NULL never does. */
+static inline bool sbx_cancel_is_killed(const struct sbx_cancel *cancel)
+{
+	return cancel != NULL && atomic_load(&cancel->killed);
+}

@@ -122,7 +122,7 @@ int sbx_meter_leave_out(struct sbx_meter *m, const char *path, struct sbx_error 
 
 int sbx_copy_cancelled(struct sbx_cancel *cancel, struct sbx_error *err)
 {
-	if (cancel == NULL || !atomic_load(&cancel->killed))
+	if (!sbx_cancel_is_killed(cancel))
 		return 0;
 	return sbx_fail(err, SBX_E_UNAVAILABLE, "the copy was cancelled");
 }

@@ -221,23 +221,9 @@ static int open_parent(struct copy_out *c, const char *to, struct sbx_error *err
 static int fetch(struct copy_out *c, struct sbx_session *session, char *inside,
 		 struct sbx_error *err)
 {
-	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	const struct sbx_sink sink = {on_entry, on_data, on_hole, c};
-	struct sbx_question q = {
-		.type = WIRE_GET,
-		.payload = &payload,
-		.entries_max = UINT64_MAX,
-		.bytes_max = UINT64_MAX,
-		.sink = &sink,
-		.cancel = c->meter.how->cancel,
-	};
-	int r;
+	int r = sbx_fetch_tree(session, inside, &sink, c->meter.how->cancel, err);
 
-	wire_get_format(&payload, &(struct wire_get){.deep = true,
-						     .length = UINT64_MAX,
-						     .most = UINT64_MAX,
-						     .path = inside});
-	r = sbx_fetch(session, &q, err);
 	if (r == 0)
 		r = end_file(c, err);
 	if (r == 0 && !c->begun)

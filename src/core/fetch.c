@@ -178,3 +178,23 @@ int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct 
 	sbx_session_end(session, r, err);
 	return r;
 }
+
+int sbx_fetch_tree(struct sbx_session *session, char *inside, const struct sbx_sink *sink,
+		   struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
+	struct sbx_question q = {
+		.type = WIRE_GET,
+		.payload = &payload,
+		.entries_max = UINT64_MAX,
+		.bytes_max = UINT64_MAX,
+		.sink = sink,
+		.cancel = cancel,
+	};
+
+	wire_get_format(&payload, &(struct wire_get){.deep = true,
+						     .length = UINT64_MAX,
+						     .most = UINT64_MAX,
+						     .path = inside});
+	return sbx_fetch(session, &q, err);
+}

@@ -44,7 +44,7 @@ static void wait_a_moment(struct sbx_cancel *cancel)
 
 int sbx_store_wait(const struct sbx_store_wait *wait, struct sbx_error *err)
 {
-	if (wait->cancel != NULL && atomic_load(&wait->cancel->killed))
+	if (sbx_cancel_is_killed(wait->cancel))
 		return sbx_fail(err, SBX_E_UNAVAILABLE, "the installation was cancelled");
 	if (wait->ended != NULL && atomic_load(wait->ended))
 		return sbx_fail(err, SBX_E_UNAVAILABLE, "the session that it was for has ended");

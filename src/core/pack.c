@@ -228,22 +228,9 @@ static int open_archive(struct pack *p, struct sbx_error *err)
 
 static int fetch(struct pack *p, struct sbx_session *session, char *inside, struct sbx_error *err)
 {
-	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	const struct sbx_sink sink = {on_entry, on_data, on_hole, p};
-	struct sbx_question q = {
-		.type = WIRE_GET,
-		.payload = &payload,
-		.entries_max = UINT64_MAX,
-		.bytes_max = UINT64_MAX,
-		.sink = &sink,
-		.cancel = p->meter.how->cancel,
-	};
 
-	wire_get_format(&payload, &(struct wire_get){.deep = true,
-						     .length = UINT64_MAX,
-						     .most = UINT64_MAX,
-						     .path = inside});
-	return sbx_fetch(session, &q, err);
+	return sbx_fetch_tree(session, inside, &sink, p->meter.how->cancel, err);
 }
 
 static int pack(struct pack *p, struct sbx_session *session, char *inside, struct sbx_error *err)

@@ -266,13 +266,7 @@ static struct timespec earlier_of(uint64_t deadline_ns, uint64_t look_ns)
 {
 	uint64_t at = deadline_ns != 0 && deadline_ns < look_ns ? deadline_ns : look_ns;
 
-	return (struct timespec){.tv_sec = (time_t)(at / SBX_NS_PER_S),
-				 .tv_nsec = (long)(at % SBX_NS_PER_S)};
-}
-
-static bool is_killed(struct sbx_cancel *cancel)
-{
-	return cancel != NULL && atomic_load(&cancel->killed);
+	return sbx_timespec(at);
 }
 
 /* The agent had its time to end it. */
@@ -301,7 +295,7 @@ static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_ca
 
 	/* Also for who does not wait at all, but looks again and again. */
 	kill_overdue(p);
-	while (!p->program.is_over && !p->session->broken && !is_killed(cancel) &&
+	while (!p->program.is_over && !p->session->broken && !sbx_cancel_is_killed(cancel) &&
 	       (deadline_ns == 0 || sbx_now_ns() < deadline_ns)) {
 		struct timespec until = earlier_of(deadline_ns, sbx_deadline_ns(LOOK_MS));
 

@@ -642,11 +642,6 @@ void sbx_registry_release_alone(struct sbx_registry *r, struct sbx_session *sess
 
 /* ---- waiting to have it alone ---- */
 
-static bool is_killed(const struct sbx_cancel *cancel)
-{
-	return cancel != NULL && atomic_load(&cancel->killed);
-}
-
 /* Until something wakes the waiter, or the cancel handle is killed. Without the lock. */
 static void await_turn(const struct waiter *w, struct sbx_cancel *cancel)
 {
@@ -654,7 +649,7 @@ static void await_turn(const struct waiter *w, struct sbx_cancel *cancel)
 				{.fd = cancel ? cancel->eventfd : -1, .events = POLLIN}};
 	eventfd_t ignored;
 
-	while (!is_killed(cancel)) {
+	while (!sbx_cancel_is_killed(cancel)) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return;
 		if (fds[0].revents != 0)

@@ -69,6 +69,10 @@ struct sbx_question {
 /* Ask, and give the sink what comes, until the answer is complete. Takes the session's turn. */
 int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct sbx_error *err);
 
+/* GET a file, or a folder with all below it, whole; inside is a path of sbx_inside_path(). */
+int sbx_fetch_tree(struct sbx_session *session, char *inside, const struct sbx_sink *sink,
+		   struct sbx_cancel *cancel, struct sbx_error *err);
+
 /* ---- what goes ---- */
 
 #define SBX_SENDER_SLOTS 32 /* files and folders that are sent and not yet acknowledged */

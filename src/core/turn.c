@@ -14,19 +14,6 @@
 
 #define LOOK_MS 100 /* how often a waiting operation looks whether it was cancelled */
 
-static struct timespec look_time(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += LOOK_MS * (long)SBX_NS_PER_MS;
-	if (t.tv_nsec >= (long)SBX_NS_PER_S) {
-		t.tv_nsec -= (long)SBX_NS_PER_S;
-		t.tv_sec++;
-	}
-	return t;
-}
-
 int sbx_turn_init(struct sbx_turn *turn, struct sbx_error *err)
 {
 	pthread_condattr_t attr;
@@ -46,11 +33,6 @@ void sbx_turn_done(struct sbx_turn *turn)
 	pthread_mutex_destroy(&turn->lock);
 }
 
-static bool is_killed(struct sbx_cancel *cancel)
-{
-	return cancel != NULL && atomic_load(&cancel->killed);
-}
-
 /* False when it was cancelled before its turn came. */
 static bool take(struct sbx_session *s, struct sbx_cancel *cancel)
 {
@@ -62,13 +44,13 @@ static bool take(struct sbx_session *s, struct sbx_cancel *cancel)
 	if (turn->taken && turn->keeper_runs)
 		sbx_link_wake(&s->link);
 	while (turn->taken && !cancelled) {
-		struct timespec until = look_time();
+		struct timespec until = sbx_timespec(sbx_deadline_ns(LOOK_MS));
 
 		if (cancel == NULL)
 			pthread_cond_wait(&turn->changed, &turn->lock);
 		else
 			pthread_cond_timedwait(&turn->changed, &turn->lock, &until);
-		cancelled = is_killed(cancel);
+		cancelled = sbx_cancel_is_killed(cancel);
 	}
 	turn->waiting--;
 	if (!cancelled)
