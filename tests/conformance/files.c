@@ -539,8 +539,7 @@ static void what_cannot_be_read_inside_is_left_out_of_a_tree(void **state)
 	struct test_sandbox *t = *state;
 	struct sbx_copy_report report;
 
-	if (!test_is_native())
-		skip(); /* its user is root, who can read everything */
+	test_need_native("its user is root, who can read everything");
 	sh(t, "mkdir -p d/closed; echo x > d/closed/in; echo x > d/secret; echo y > d/open;"
 	      "chmod 0 d/secret d/closed");
 	report = get(t, "d", host("out"));
@@ -820,8 +819,7 @@ static void the_disk_limit_is_a_clear_error_and_the_session_lives_on(void **stat
 {
 	struct test_sandbox *t = *state;
 
-	if (!test_is_native())
-		skip(); /* there is no limit */
+	test_need_native("there is no limit on space");
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, 4 * MIB);
 	fill_host("in", 8);
 	write_inside(t, "kept", "old", SBX_WRITE_REPLACE);
@@ -839,8 +837,7 @@ static void a_file_of_2_gb_goes_through_little_memory(void **state)
 	size_t mib = test_size(64, 512, 2048);
 	struct rusage before, after;
 
-	if (!test_is_native())
-		skip(); /* its files lie where the test's do */
+	test_need_native("its files lie where those of the test do");
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, (mib + 16) * MIB);
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, (2 * mib + 256) * MIB);
 	fill_host("in", mib);

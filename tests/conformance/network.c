@@ -177,12 +177,6 @@ static void need_world(void)
 		test_skip_promised("this user cannot make a network namespace");
 }
 
-static void need_native(void)
-{
-	if (!test_is_native())
-		skip();
-}
-
 /* ---- what is allowed ---- */
 
 static void a_rule_lets_programs_reach_a_host_in_three_ways(void **state)
@@ -819,7 +813,7 @@ static void there_is_no_other_way_out(void **state)
 	const struct sbx_result *r;
 	unsigned int asked;
 
-	need_native();
+	test_need_native("programs are in this machine's own network");
 	need_world();
 	p = peer_open("192.0.2.1", 80);
 	six = peer_open("2001:db8::1", 80);
@@ -1104,7 +1098,7 @@ static void the_report_names_the_rules(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	need_native();
+	test_need_native("programs are in this machine's own network");
 	ALLOW(t, "a.example", "b.example:8443");
 	r = test_shell(t, "true");
 	for (size_t i = 0; i < r->isolation_count; i++) {

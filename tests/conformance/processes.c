@@ -260,8 +260,7 @@ static void a_fork_bomb_in_the_background_can_be_killed(void **state)
 	struct sbx_error err;
 	struct sbx_result *r = NULL;
 
-	if (!test_is_native())
-		skip();
+	test_need_native("a fork bomb would be this machine's own");
 	other = begin(t, "echo here; sleep 1011", NULL);
 	p = begin(t, "(bomb() { bomb | bomb & }; bomb) 2>/dev/null & echo up; exec sleep 1012", NULL);
 	assert_true(says(p, "up"));
@@ -281,8 +280,7 @@ static void a_fork_bomb_in_a_run_leaves_it_alone(void **state)
 	struct test_sandbox *t = *state;
 	struct sbx_process *p;
 
-	if (!test_is_native())
-		skip();
+	test_need_native("a fork bomb would be this machine's own");
 	p = begin(t, "sleep 1013", NULL);
 	t->io = (struct sbx_io){.timeout_ms = 700};
 	assert_int_equal(
@@ -337,8 +335,7 @@ static void what_memory_did_to_a_run_is_not_told_of_it(void **state)
 	struct sbx_result *r;
 	struct sbx_error err;
 
-	if (!test_is_native())
-		skip();
+	test_need_native("there is no memory limit");
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
 	p = begin(t, "echo up; exec sleep 1017", NULL);
 	assert_true(says(p, "up"));
@@ -409,12 +406,13 @@ static void its_time_is_kept_also_when_it_is_only_looked_at(void **state)
 	struct sbx_error err;
 	pid_t agent;
 
-	if (!test_is_native())
-		skip();
+	test_need_native("the agent is no process of a namespace of its own");
 	assert_string_equal(test_shell(*state, "echo up")->out.data, "up\n");
 	agent = agent_pid();
-	if (agent == 0)
+	if (agent == 0) {
+		print_message("# skipped: the agent is not among our children\n");
 		skip();
+	}
 	p = begin(*state, "sleep 1000", &io);
 	assert_int_equal(kill(agent, SIGSTOP), 0);
 	while (sbx_process_wait(p, 0, NULL, &r, &err) < 0 && sbx_now_ns() < deadline_ns)

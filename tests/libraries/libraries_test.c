@@ -257,8 +257,7 @@ static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char text[256];
 
-	if (!test_is_native())
-		skip();
+	test_need_native("nothing keeps a library in or out");
 	need_ruby_headers();
 	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
 		 repository_address());
@@ -283,8 +282,7 @@ static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char url[256];
 
-	if (!test_is_native())
-		skip();
+	test_need_native("nothing keeps a library in or out");
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
 	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
@@ -714,8 +712,7 @@ static void a_set_is_read_only_inside(void **state)
 		"    except OSError as e:\n"
 		"        print('no')\n";
 
-	if (!test_is_native())
-		skip();
+	test_need_native("nothing keeps a library in or out");
 	run_prints(*state, "python", LIST("sbx-good==1.0"), code, "no\nno\nno\nno\nno\nno\n");
 }
 
@@ -723,8 +720,7 @@ static void a_sandbox_cannot_tell_which_sets_there_are(void **state)
 {
 	struct test_sandbox *t = *state;
 
-	if (!test_is_native())
-		skip();
+	test_need_native("nothing keeps a library in or out");
 	sbx_library_set_free(add("python", LIST("sbx-other")));
 	run_prints(t, "python", LIST("sbx-good==1.0"),
 		   "import os\n"

@@ -132,6 +132,14 @@ void test_skip_promised(const char *reason)
 	skip();
 }
 
+void test_need_native(const char *reason)
+{
+	if (test_is_native())
+		return;
+	print_message("# skipped: %s\n", reason);
+	skip();
+}
+
 unsigned long test_size(unsigned long quick, unsigned long standard, unsigned long full)
 {
 	const char *size = getenv("SBX_TEST_SIZE");

@@ -69,5 +69,8 @@ bool test_is_enforced(const struct sbx_result *r, const char *name);
 /* End this test: as failed when SBX_TEST_STRICT=1, else as skipped with the reason. */
 void test_skip_promised(const char *reason);
 
+/* End this test as skipped, with the reason, where the backend isolates nothing. */
+void test_need_native(const char *reason);
+
 /* SBX_TEST_SIZE: one of three numbers. */
 unsigned long test_size(unsigned long quick, unsigned long standard, unsigned long full);
