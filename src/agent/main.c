@@ -12,6 +12,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define GOODBYE_MS 1000
+
 /* No pipe of a program may get one of the numbers that are its own 0, 1, 2. */
 static bool fill_standard_fds(void)
 {
@@ -129,13 +131,22 @@ static bool is_over(const struct agent *a)
 	return a->conn.eof || (a->life_ends_ns != 0 && sbx_now_ns() >= a->life_ends_ns);
 }
 
-/* Tell the host why, if it listens. */
+/*
+ * Tell the host why, behind all that is on its way to it. It may be reading that still; it is not
+ * waited for longer than GOODBYE_MS.
+ */
 static void say_goodbye(struct agent *a, const struct sbx_error *err)
 {
+	uint64_t deadline_ns = sbx_now_ns() + GOODBYE_MS * 1000000ull;
 	struct sbx_error ignored;
 
 	send_failure(&a->conn, 0, err);
-	sbx_conn_flush(&a->conn, &ignored);
+	while (sbx_conn_flush(&a->conn, &ignored) == 0 && sbx_conn_has_output(&a->conn)) {
+		struct pollfd fd = {.fd = a->conn.fd, .events = POLLOUT};
+
+		if (poll(&fd, 1, sbx_poll_ms(deadline_ns)) == 0 || sbx_now_ns() >= deadline_ns)
+			return;
+	}
 }
 
 int main(void)
@@ -158,10 +169,10 @@ int main(void)
 	r = sbx_conn_flush(&agent.conn, &err);
 	while (r == 0 && !is_over(&agent))
 		r = turn(&agent, &err);
-	if (r < 0)
-		say_goodbye(&agent, &err);
 	transfer_abort(&agent.transfer);
 	proxy_done(&agent.proxy);
 	programs_end(&agent.programs);
+	if (r < 0)
+		say_goodbye(&agent, &err);
 	return 0;
 }

@@ -5,11 +5,13 @@
 #include "support/agent_client.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include <setjmp.h>
@@ -34,6 +36,8 @@ static int stop(void **state)
 	free(*state);
 	return 0;
 }
+
+#define UNREAD_ENOUGH (100 << 10) /* about what a stream holds of frames this small */
 
 #define agent_test(function) cmocka_unit_test_setup_teardown(function, start, stop)
 
@@ -454,6 +458,21 @@ static void send_data_without_a_file(struct agent_client *c)
 	agent_client_send(c, WIRE_DATA, channel, "x", 1);
 }
 
+/* What it says of this comes behind an answer that it cannot get rid of for now. */
+static void send_data_into_a_full_stream(struct agent_client *c)
+{
+	uint32_t channel;
+	int unread = 0;
+
+	channel = send_get(c, &(struct wire_get){.deep = true, .length = UINT64_MAX,
+						 .most = UINT64_MAX, .path = (char *)"/usr"});
+	while (unread < UNREAD_ENOUGH) {
+		assert_int_equal(ioctl(c->conn.fd, FIONREAD, &unread), 0);
+		sched_yield();
+	}
+	agent_client_send(c, WIRE_DATA, channel, "x", 1);
+}
+
 static void send_malformed_hole(struct agent_client *c)
 {
 	uint32_t channel = begin_put(c, "f", WIRE_PUT_REPLACE);
@@ -485,6 +504,7 @@ static void a_host_that_breaks_the_protocol_is_told_and_left(void **state)
 {
 	static void (*const attacks[])(struct agent_client *) = {
 		send_data_without_a_file,
+		send_data_into_a_full_stream,
 		send_malformed_hole,
 		send_hole_beyond_the_size,
 		send_malformed_get,
