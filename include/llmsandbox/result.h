@@ -7,6 +7,7 @@
 #ifndef LLMSANDBOX_RESULT_H
 #define LLMSANDBOX_RESULT_H
 
+#include <llmsandbox/artifact.h>
 #include <llmsandbox/error.h>
 
 #include <stdbool.h>
@@ -97,6 +98,16 @@ struct sbx_result {
 	struct sbx_egress *egress; /* attempts that began during the run, oldest first; owned */
 	size_t egress_count;
 	const char *network; /* the session's mode at its end: "none", "allow" …; never freed */
+	/* Of a run that wanted them (io.artifacts); owned, in the order they were made. */
+	struct sbx_artifact *artifacts;
+	size_t artifact_count;
+	uint32_t artifacts_left_out; /* beyond SBX_LIMIT_ARTIFACTS and SBX_LIMIT_ARTIFACT_BYTES */
+	struct sbx_change *changes;  /* files that it made or wrote, by path; owned */
+	size_t change_count;
+	bool changes_truncated; /* there were more */
+	/* Of a cell of a kernel: */
+	char *value;	   /* of its last expression, as text, UTF-8; or NULL; owned */
+	bool kernel_ended; /* its state is gone: message says why; the next cell starts it anew */
 };
 
 /* NULL is allowed. */

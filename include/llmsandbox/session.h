@@ -66,6 +66,7 @@ struct sbx_io {
 	sbx_output_fn *on_stdout, *on_stderr; /* NULL: the result alone has the output */
 	void *userdata;
 	struct sbx_cancel *cancel; /* or NULL */
+	bool artifacts; /* collect what it shows and makes: see artifact.h, and the result */
 };
 
 /* Code in one of the languages. */
@@ -77,6 +78,11 @@ struct sbx_run {
 	const char *const *args; /* of the program, NULL-terminated; or NULL */
 	/* Libraries that it needs, NULL-terminated, or NULL; see library.h for how they are written. */
 	const char *const *libraries;
+	/*
+	 * The kernel whose cell it is, or NULL: a program of its own; see kernel.h. file_name is
+	 * then what tracebacks call the cell; args must be NULL and io have no stdin.
+	 */
+	const char *kernel;
 	struct sbx_io io;
 };
 

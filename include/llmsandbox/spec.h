@@ -31,6 +31,8 @@ enum sbx_limit {
 	SBX_LIMIT_TAIL_BYTES,	/* kept from the end of each output stream */
 	SBX_LIMIT_EXECUTION_MS, /* wall-clock time of one run, before SBX_LIMIT_WALL_MS; 0 = unset */
 	SBX_LIMIT_SESSION_MS,	/* life of a session, from its opening; 0 = none */
+	SBX_LIMIT_ARTIFACTS,	/* artifacts of one run */
+	SBX_LIMIT_ARTIFACT_BYTES, /* in all artifacts of one run together */
 	SBX_LIMIT_COUNT
 };
 
@@ -98,6 +100,12 @@ SBX_API int sbx_spec_set_language(struct sbx_spec *spec, const char *language,
  * makes the start a little faster.
  */
 SBX_API void sbx_spec_use_libraries(struct sbx_spec *spec, bool use);
+
+/*
+ * Whether runs of its sessions will want artifacts, or be cells of kernels: false, unless set.
+ * They may all the same; true makes the first of them faster, and every start a little slower.
+ */
+SBX_API void sbx_spec_use_support(struct sbx_spec *spec, bool use);
 
 /*
  * What opening this spec would do on this machine, one step a line, without doing any of it;

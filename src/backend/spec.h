@@ -29,6 +29,7 @@ struct sbx_spec {
 	uint32_t uid, gid;
 	char *workdir; /* owned */
 	bool no_libraries;	     /* the store of library sets need not be shown */
+	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */
 	const char *language; /* the id of the one that will be run, "none", or NULL: any */
 };

@@ -148,5 +148,14 @@ void sbx_result_free(struct sbx_result *result)
 	free(result->errout.data);
 	free((void *)result->isolation);
 	free(result->egress);
+	for (size_t i = 0; i < result->artifact_count; i++) {
+		free(result->artifacts[i].path);
+		free(result->artifacts[i].chart);
+	}
+	free(result->artifacts);
+	for (size_t i = 0; i < result->change_count; i++)
+		free(result->changes[i].path);
+	free(result->changes);
+	free(result->value);
 	free(result);
 }

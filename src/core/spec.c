@@ -42,6 +42,10 @@ static const struct sbx_limit_info limits[SBX_LIMIT_COUNT] = {
 				    SBX_UNIT_MS, 0, 7 * DAY_MS, 0},
 	[SBX_LIMIT_SESSION_MS] = {"session-timeout", "life of a session, 0 for none", SBX_UNIT_MS, 0,
 				  7 * DAY_MS, 0},
+	[SBX_LIMIT_ARTIFACTS] = {"artifacts", "artifacts of one run", SBX_UNIT_COUNT, 0, 10000,
+				 200},
+	[SBX_LIMIT_ARTIFACT_BYTES] = {"artifact-bytes", "bytes of all artifacts of one run",
+				      SBX_UNIT_BYTES, 0, 1024 * GIB, 100 * MIB},
 };
 
 const struct sbx_limit_info *sbx_limit_describe(enum sbx_limit limit)
@@ -287,6 +291,11 @@ int sbx_spec_set_language(struct sbx_spec *spec, const char *language, struct sb
 void sbx_spec_use_libraries(struct sbx_spec *spec, bool use)
 {
 	spec->no_libraries = !use;
+}
+
+void sbx_spec_use_support(struct sbx_spec *spec, bool use)
+{
+	spec->use_support = use;
 }
 
 int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_error *err)
