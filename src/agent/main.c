@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -22,6 +23,28 @@ static bool fill_standard_fds(void)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Where an engine starts us, the stream comes as stdin and stdout. They move to the places that the
+ * stream has elsewhere, and what we or others may write by mistake goes nowhere.
+ */
+static bool move_stdio(void)
+{
+	int null;
+
+	if (dup2(STDIN_FILENO, AGENT_STREAM_FD) < 0 || dup2(STDOUT_FILENO, AGENT_STREAM_FD + 1) < 0)
+		return false;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < AGENT_STREAM_FD; fd++) {
+		if (null < 0)
+			close(fd);
+		else
+			dup2(null, fd);
+	}
+	if (null > AGENT_STREAM_FD + 1)
+		close(null);
+	return sbx_set_nonblock(AGENT_STREAM_FD + 1, true) == 0;
 }
 
 /*
@@ -103,11 +126,12 @@ static int wait_ms(const struct agent *a)
 
 static int turn(struct agent *a, struct sbx_error *err)
 {
-	struct pollfd fds[2 + PROGRAMS_POLLFDS + PROXY_POLLFDS] = {
+	struct pollfd fds[3 + PROGRAMS_POLLFDS + PROXY_POLLFDS] = {
 		sbx_conn_poll(&a->conn),
 		{.fd = a->signal_fd, .events = POLLIN},
+		sbx_conn_poll_out(&a->conn),
 	};
-	size_t count = 2 + programs_poll(&a->programs, &a->conn, fds + 2);
+	size_t count = 3 + programs_poll(&a->programs, &a->conn, fds + 3);
 	struct pollfd *proxy_fds = fds + count;
 	int r = 0;
 
@@ -142,22 +166,33 @@ static void say_goodbye(struct agent *a, const struct sbx_error *err)
 
 	send_failure(&a->conn, 0, err);
 	while (sbx_conn_flush(&a->conn, &ignored) == 0 && sbx_conn_has_output(&a->conn)) {
-		struct pollfd fd = {.fd = a->conn.fd, .events = POLLOUT};
+		int out_fd = a->conn.out_fd < 0 ? a->conn.fd : a->conn.out_fd;
+		struct pollfd fd = {.fd = out_fd, .events = POLLOUT};
 
 		if (poll(&fd, 1, sbx_poll_ms(deadline_ns)) == 0 || sbx_now_ns() >= deadline_ns)
 			return;
 	}
 }
 
-int main(void)
+static void open_stream(struct agent *a, bool in_pipes)
+{
+	if (in_pipes)
+		sbx_conn_init_pipes(&a->conn, AGENT_STREAM_FD, AGENT_STREAM_FD + 1, 'h');
+	else
+		sbx_conn_init(&a->conn, AGENT_STREAM_FD, 'h');
+}
+
+/* With --stdio the stream is stdin and stdout, else descriptor 3. */
+int main(int argc, char **argv)
 {
 	static struct agent agent;
+	bool in_pipes = argc == 2 && strcmp(argv[1], "--stdio") == 0;
 	struct sbx_error err;
-	int r = guard_self();
+	int r;
 
-	if (r < 0)
+	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
-	sbx_conn_init(&agent.conn, AGENT_STREAM_FD, 'h');
+	open_stream(&agent, in_pipes);
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
 	programs_init(&agent.programs);

@@ -20,11 +20,18 @@ void sbx_conn_init(struct sbx_conn *c, int fd, char peer)
 {
 	*c = (struct sbx_conn){
 		.fd = fd,
+		.out_fd = -1,
 		.peer = peer,
 		.in = SBX_BUF_INIT(2 * READ_SIZE),
 		.out = SBX_BUF_INIT(OUT_MAX),
 		.bulk_out.pipe = {-1, -1},
 	};
+}
+
+void sbx_conn_init_pipes(struct sbx_conn *c, int in_fd, int out_fd, char peer)
+{
+	sbx_conn_init(c, in_fd, peer);
+	c->out_fd = out_fd;
 }
 
 void sbx_conn_done(struct sbx_conn *c)
@@ -101,6 +108,11 @@ void sbx_conn_commit(struct sbx_conn *c, enum wire_type type, uint32_t channel, 
 
 /* ---- writing ---- */
 
+static int out_fd(const struct sbx_conn *c)
+{
+	return c->out_fd >= 0 ? c->out_fd : c->fd;
+}
+
 void sbx_conn_widen(struct sbx_conn *c)
 {
 	int room = SOCKET_ROOM;
@@ -157,7 +169,7 @@ ssize_t sbx_conn_splice_file(struct sbx_conn *c, uint32_t channel, int fd, uint6
 static ssize_t write_part(struct sbx_conn *c)
 {
 	struct sbx_bulk_out *bulk = &c->bulk_out;
-	ssize_t n = sbx_splice_out(bulk->pipe[0], c->fd, bulk->parts[0].len);
+	ssize_t n = sbx_splice_out(bulk->pipe[0], out_fd(c), bulk->parts[0].len);
 
 	if (n <= 0)
 		return n < 0 ? n : -EIO;
@@ -176,7 +188,11 @@ static ssize_t write_some(struct sbx_conn *c)
 
 	if (c->out_at == end)
 		return write_part(c);
-	n = send(c->fd, c->out.data + c->out_at, end - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (c->out_fd >= 0)
+		n = write(c->out_fd, c->out.data + c->out_at, end - c->out_at);
+	else
+		n = send(c->fd, c->out.data + c->out_at, end - c->out_at,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
 	c->out_at += (size_t)n;
@@ -215,7 +231,7 @@ static int read_bytes(struct sbx_conn *c, size_t most, bool *ret_some, struct sb
 	at = sbx_buf_reserve(&c->in, most);
 	if (at == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot read from the stream");
-	n = recv(c->fd, at, most, MSG_DONTWAIT);
+	n = c->out_fd >= 0 ? read(c->fd, at, most) : recv(c->fd, at, most, MSG_DONTWAIT);
 	if (n > 0)
 		c->in.len += (size_t)n;
 	else if (n == 0 || errno == ECONNRESET)
@@ -320,7 +336,14 @@ int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *
 
 struct pollfd sbx_conn_poll(const struct sbx_conn *c)
 {
-	short events = sbx_conn_has_output(c) ? POLLIN | POLLOUT : POLLIN;
+	bool both = c->out_fd < 0 && sbx_conn_has_output(c);
 
-	return (struct pollfd){.fd = c->fd, .events = events};
+	return (struct pollfd){.fd = c->fd, .events = both ? POLLIN | POLLOUT : POLLIN};
+}
+
+struct pollfd sbx_conn_poll_out(const struct sbx_conn *c)
+{
+	int fd = sbx_conn_has_output(c) ? c->out_fd : -1;
+
+	return (struct pollfd){.fd = fd, .events = POLLOUT};
 }

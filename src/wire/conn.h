@@ -16,7 +16,8 @@
 #include <stdbool.h>
 
 struct sbx_conn {
-	int fd;	   /* not owned */
+	int fd;	   /* not owned; a socket that does both, or what is read from */
+	int out_fd; /* not owned; -1: fd */
 	char peer; /* who is at the other end: 'h' host, 'a' agent */
 	struct sbx_buf in;
 	size_t in_at; /* parsed up to here */
@@ -28,6 +29,9 @@ struct sbx_conn {
 };
 
 void sbx_conn_init(struct sbx_conn *c, int fd, char peer);
+
+/* The same over two pipes, which must not block, in a process that ignores SIGPIPE. */
+void sbx_conn_init_pipes(struct sbx_conn *c, int in_fd, int out_fd, char peer);
 void sbx_conn_done(struct sbx_conn *c);
 
 /* Queue one message; what is larger than a frame goes in several (SETUP and EXEC only). */
@@ -73,5 +77,6 @@ int sbx_conn_fill(struct sbx_conn *c, struct sbx_error *err);
  */
 int sbx_conn_next(struct sbx_conn *c, struct wire_frame *ret, struct sbx_error *err);
 
-/* What to poll the stream for. */
+/* What to poll the stream for; of two pipes the second is for writing. */
 struct pollfd sbx_conn_poll(const struct sbx_conn *c);
+struct pollfd sbx_conn_poll_out(const struct sbx_conn *c);
