@@ -88,6 +88,12 @@ SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
 SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
 
 /*
+ * The image that a container is made of ("debian:12"); of the engines' backends only. NULL: the
+ * backend's own choice. It is copied.
+ */
+SBX_API int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err);
+
+/*
  * The one language that will be run (an id or alias), or "none"; NULL, the default, is any. Warm
  * caches of other tool chains are then not shown inside, which makes the start faster. Another
  * language still runs. SBX_E_NOT_FOUND when there is no such language.

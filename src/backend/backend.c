@@ -9,6 +9,8 @@
 
 static const struct sbx_backend *const backends[] = {
 	&sbx_backend_native,
+	&sbx_backend_docker,
+	&sbx_backend_podman,
 #ifdef SBX_WITH_FAKE
 	&sbx_backend_fake,
 #endif
@@ -26,9 +28,9 @@ const struct sbx_backend *sbx_backend_find(const char *name)
 const char *sbx_backend_names(void)
 {
 #ifdef SBX_WITH_FAKE
-	return "native, fake";
+	return "native, docker, podman, fake";
 #else
-	return "native";
+	return "native, docker, podman";
 #endif
 }
 
@@ -56,6 +58,11 @@ void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolat
 bool sbx_backend_shows_mounts(const struct sbx_backend *backend)
 {
 	return !backend->no_mounts;
+}
+
+bool sbx_backend_has_own_tools(const struct sbx_backend *backend)
+{
+	return backend->own_tools;
 }
 
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,

@@ -44,6 +44,9 @@ const struct sbx_backend *sbx_backend_default(void);
 /* Whether mounts of a spec are shown at their places inside, and not where they are here. */
 bool sbx_backend_shows_mounts(const struct sbx_backend *backend);
 
+/* Whether tool chains are those of an image, and not of this machine. */
+bool sbx_backend_has_own_tools(const struct sbx_backend *backend);
+
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err);

@@ -17,6 +17,7 @@ struct sbx_place {
 
 struct sbx_backend {
 	const char *name;
+	bool own_tools; /* programs are those of an image, and its folders may be on another machine */
 	bool no_mounts; /* programs see the files of this machine, where they are */
 	int (*print_plan)(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err);
 	int (*open)(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err);
@@ -30,4 +31,6 @@ struct sbx_backend {
 };
 
 extern const struct sbx_backend sbx_backend_native;
+extern const struct sbx_backend sbx_backend_docker;
+extern const struct sbx_backend sbx_backend_podman;
 extern const struct sbx_backend sbx_backend_fake; /* in builds for tests only */

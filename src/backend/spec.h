@@ -28,6 +28,7 @@ struct sbx_spec {
 	size_t mount_count;
 	uint32_t uid, gid;
 	char *workdir; /* owned */
+	char *image; /* owned; NULL: the backend's own choice */
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */

@@ -63,6 +63,12 @@ int settings_set_backend(struct settings *s, const char *value, const char *wher
 	return sbx_spec_set_backend(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
 }
 
+int settings_set_image(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err)
+{
+	return sbx_spec_set_image(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
+}
+
 /* ---- environment ---- */
 
 int settings_assignment(const char *value, const char *where, char **ret, struct sbx_error *err)

@@ -68,6 +68,9 @@ int settings_set_user(struct settings *s, const char *value, const char *where,
 int settings_set_backend(struct settings *s, const char *value, const char *where,
 			 struct sbx_error *err);
 
+int settings_set_image(struct settings *s, const char *value, const char *where,
+		       struct sbx_error *err);
+
 /* Add one to the lists of the MCP server. */
 int settings_add_origin(struct settings *s, const char *value, const char *where,
 			struct sbx_error *err);

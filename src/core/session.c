@@ -179,9 +179,11 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	struct sbx_spec copy = *s->spec;
 	int r;
 
-	s->caches = add_cache_mounts(&copy);
-	sbx_libraries_show(&s->libraries, &copy);
-	sbx_support_show(s, &copy);
+	if (!sbx_backend_has_own_tools(copy.backend)) {
+		s->caches = add_cache_mounts(&copy);
+		sbx_libraries_show(&s->libraries, &copy);
+		sbx_support_show(s, &copy);
+	}
 	r = sbx_place_open(&copy, &s->place, err);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;

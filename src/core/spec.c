@@ -84,6 +84,7 @@ void sbx_spec_free(struct sbx_spec *spec)
 		free(spec->mounts[i].inside);
 	}
 	free(spec->workdir);
+	free(spec->image);
 	sbx_network_free(spec->network);
 	free(spec);
 }
@@ -273,6 +274,23 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 		return sbx_fail_errno(err, ENOMEM, "cannot keep the work folder");
 	free(spec->workdir);
 	spec->workdir = copy;
+	return 0;
+}
+
+int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
+{
+	struct sbx_error lent;
+	char *copy = image ? strdup(image) : NULL;
+
+	err = err ? err : &lent;
+	if (image != NULL && (image[0] == '\0' || image[0] == '-' || strlen(image) > 512)) {
+		free(copy);
+		return sbx_fail(err, SBX_E_INVALID, "'%.128s' is no name of an image", image);
+	}
+	if (image != NULL && copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep the name of the image");
+	free(spec->image);
+	spec->image = copy;
 	return 0;
 }
 

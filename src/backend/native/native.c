@@ -10,6 +10,7 @@
 #include "backend/native/slot.h"
 #include "backend/native/trouble.h"
 #include "backend/ops.h"
+#include "backend/rlimits.h"
 #include "base/auto.h"
 #include "base/io.h"
 
@@ -301,24 +302,6 @@ static int native_open(const struct sbx_spec *spec, struct sbx_place **ret, stru
 	return 0;
 }
 
-/*
- * What programs get as rlimits whatever the cgroup does: the limit, if any, plus the number. One
- * file may be a little larger than the disk, so that a program meets ENOSPC and not SIGXFSZ.
- */
-static const struct {
-	uint32_t resource;
-	int limit; /* enum sbx_limit, or -1 */
-	uint64_t value;
-} rlimits[] = {
-	{RLIMIT_CORE, -1, 0},
-	{RLIMIT_NOFILE, SBX_LIMIT_OPEN_FILES, 0},
-	{RLIMIT_NPROC, SBX_LIMIT_PROCESSES, 0},
-	{RLIMIT_FSIZE, SBX_LIMIT_DISK_BYTES, 1 << 20},
-	{RLIMIT_MEMLOCK, -1, 64 << 10},
-	{RLIMIT_STACK, -1, 8 << 20},
-	{RLIMIT_MSGQUEUE, -1, 64 << 10},
-};
-
 static void set_rlimits(const struct native_place *p, struct wire_setup *ret)
 {
 	/* Without a group for all of them, at least each process has the limit for its own data. */
@@ -327,17 +310,9 @@ static void set_rlimits(const struct native_place *p, struct wire_setup *ret)
 			.resource = RLIMIT_DATA,
 			.value = p->limits[SBX_LIMIT_MEMORY_BYTES],
 		};
-	for (size_t i = 0; i < sizeof(rlimits) / sizeof(rlimits[0]); i++) {
-		/* In the single-id case processes are counted over all that our user runs. */
-		if (rlimits[i].resource == RLIMIT_NPROC && p->ids.mode == IDS_SINGLE &&
-		    p->cgroup.parts[CGROUP_PIDS].problem == 0)
-			continue;
-		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
-			.resource = rlimits[i].resource,
-			.value = rlimits[i].value +
-				 (rlimits[i].limit < 0 ? 0 : p->limits[rlimits[i].limit]),
-		};
-	}
+	/* In the single-id case processes are counted over all that our user runs. */
+	sbx_rlimits_set(ret, p->limits,
+			p->ids.mode == IDS_SINGLE && p->cgroup.parts[CGROUP_PIDS].problem == 0);
 }
 
 static int native_setup(const struct sbx_place *place, struct wire_setup *ret,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests to an engine over its HTTP API (Docker Engine API 1.41 and later), one at a time. The
+ * version is negotiated with the first request. Every call has a time limit; what the engine
+ * refuses is an error with its own words.
+ *
+ *	r = engine_client_open(&client, &engine_docker, err);
+ *	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path,
+ *							  .body = json}, &answer, err);
+ *	...
+ *	json_decref(answer);
+ *	engine_client_close(client);
+ *
+ * The engine is trusted as far as the machine trusts it; its answers are bounded all the same.
+ */
+#pragma once
+
+#include "backend/engine/flavor.h"
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct engine_client;
+
+/* A piece of an answer that comes in pieces; anything but 0 stops it. */
+typedef int engine_piece_fn(const void *data, size_t len, void *userdata, struct sbx_error *err);
+
+struct engine_request {
+	const char *method;
+	const char *path;	/* behind the version: "/containers/create?name=x" */
+	const json_t *body;	/* as JSON, or NULL */
+	const void *raw;	/* another body, of raw_len bytes, or NULL */
+	size_t raw_len;
+	const char *raw_type;
+	const char *auth;	/* X-Registry-Auth, or NULL */
+	uint64_t timeout_ms;	/* 0: 60 s */
+	engine_piece_fn *on_piece; /* instead of the answer's JSON */
+	void *userdata;
+	unsigned int accept; /* a status that is no failure, besides those below 400 */
+};
+
+int engine_client_open(struct engine_client **ret, const struct engine_flavor *flavor,
+		       struct sbx_error *err);
+void engine_client_close(struct engine_client *client);
+
+const struct engine_flavor *engine_client_flavor(const struct engine_client *client);
+
+/* *ret_answer is the JSON of the answer, or NULL when there is none; the caller's. */
+int engine_call(struct engine_client *client, const struct engine_request *request,
+		json_t **ret_answer, struct sbx_error *err);
+
+/* The status of the last call. */
+unsigned int engine_status(const struct engine_client *client);
+
+/*
+ * A request whose connection becomes a raw stream in both directions: the streams of a container,
+ * framed as the API frames them.
+ */
+struct engine_stream;
+
+int engine_stream_open(struct engine_client *client, const char *path, const json_t *body,
+		       struct engine_stream **ret, struct sbx_error *err);
+
+/* The socket to wait for; and reading and writing it: bytes, 0 at its end, or -errno. */
+int engine_stream_fd(const struct engine_stream *stream);
+ssize_t engine_stream_read(struct engine_stream *stream, void *data, size_t len);
+ssize_t engine_stream_write(struct engine_stream *stream, const void *data, size_t len);
+void engine_stream_close(struct engine_stream *stream);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The backends of container engines. A place is a container with our agent as its first process, and
+ * a thread that starts it, moves its bytes, and removes it. The session's socket is there at once: what
+ * is said meanwhile waits in it.
+ *
+ * When this program dies, however it dies, the engine sees the stream end, the agent its stdin, and
+ * the container removes itself.
+ */
+#include "backend/engine/container.h"
+#include "backend/engine/relay.h"
+#include "backend/ops.h"
+#include "backend/rlimits.h"
+#include "base/auto.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
+
+struct engine_place {
+	struct sbx_place base;
+	struct engine_client *client;
+	struct engine_container container;
+	struct engine_relay relay;
+	char *workdir;
+	uint32_t uid, gid;
+	uint64_t limits[SBX_LIMIT_COUNT];
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	bool over;   /* the thread has ended, or was never started */
+	bool closed; /* nobody but the thread has the place any more */
+	struct sbx_error failure; /* why it was not started; else .code is SBX_OK */
+};
+
+static struct engine_place *engine(const struct sbx_place *place)
+{
+	return (struct engine_place *)place;
+}
+
+/* ---- the end ---- */
+
+static void free_place(struct engine_place *p)
+{
+	if (p->relay.fd >= 0)
+		close(p->relay.fd);
+	if (p->base.stream_fd >= 0)
+		close(p->base.stream_fd);
+	engine_stream_close(p->relay.stream);
+	engine_client_close(p->client);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->changed);
+	free(p->workdir);
+	free(p);
+}
+
+/* Of the thread and of whoever closes the place, the last one frees it. */
+static void leave(struct engine_place *p, bool *mine)
+{
+	bool last;
+
+	pthread_mutex_lock(&p->lock);
+	*mine = true;
+	last = p->over && p->closed;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (last)
+		free_place(p);
+}
+
+static void engine_kill(struct sbx_place *place)
+{
+	shutdown(place->stream_fd, SHUT_RDWR);
+}
+
+static void engine_close(struct sbx_place *place)
+{
+	engine_kill(place);
+	leave(engine(place), &engine(place)->closed);
+}
+
+/* ---- the thread ---- */
+
+static void *thread_main(void *arg)
+{
+	struct engine_place *p = arg;
+	struct sbx_error err = {0}, ignored;
+	int r = engine_container_start(p->client, &p->container, &err);
+
+	if (r < 0) {
+		pthread_mutex_lock(&p->lock);
+		p->failure = err;
+		pthread_mutex_unlock(&p->lock);
+		shutdown(p->relay.fd, SHUT_RDWR);
+	} else {
+		engine_relay_run(&p->relay);
+	}
+	engine_container_remove(p->client, &p->container, &ignored);
+	leave(p, &p->over);
+	return NULL;
+}
+
+static int start_thread(struct engine_place *p, struct sbx_error *err)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	p->over = false;
+	r = pthread_create(&thread, &attr, thread_main, p);
+	pthread_attr_destroy(&attr);
+	p->over = r != 0;
+	return r == 0 ? 0 : sbx_fail_errno(err, r, "cannot start a thread for a container");
+}
+
+/* ---- open ---- */
+
+static int open_socket(struct engine_place *p, struct sbx_error *err)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0)
+		return sbx_fail_errno(err, errno, "cannot make a stream to the agent");
+	p->base.stream_fd = fds[0];
+	p->relay.fd = fds[1];
+	return 0;
+}
+
+static bool has_volume(struct engine_client *client)
+{
+	struct engine_request request = {.method = "GET"};
+	struct sbx_error ignored;
+	char path[128];
+
+	snprintf(path, sizeof(path), "/volumes/%s", engine_volume_name());
+	request.path = path;
+	return engine_call(client, &request, NULL, &ignored) == 0;
+}
+
+static int create(struct engine_place *p, const struct sbx_spec *spec, struct sbx_error *err)
+{
+	int r = has_volume(p->client) ? 0 : engine_volume_fill(p->client, spec->image, err);
+
+	return r < 0 ? r : engine_container_create(p->client, spec, &p->container, err);
+}
+
+static int attach(struct engine_place *p, struct sbx_error *err)
+{
+	struct sbx_error ignored;
+	int r = engine_container_attach(p->client, &p->container, &p->relay.stream, err);
+
+	if (r == 0)
+		r = start_thread(p, err);
+	if (r < 0)
+		engine_container_remove(p->client, &p->container, &ignored);
+	return r;
+}
+
+static int open_place(struct engine_place *p, const struct sbx_spec *spec,
+		      const struct engine_flavor *flavor, struct sbx_error *err)
+{
+	int r;
+
+	p->uid = spec->uid;
+	p->gid = spec->gid;
+	memcpy(p->limits, spec->limits, sizeof(p->limits));
+	p->workdir = strdup(spec->workdir);
+	if (p->workdir == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
+	r = engine_client_open(&p->client, flavor, err);
+	if (r == 0)
+		r = open_socket(p, err);
+	if (r == 0)
+		r = create(p, spec, err);
+	return r < 0 ? r : attach(p, err);
+}
+
+static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+		       struct sbx_place **ret, struct sbx_error *err)
+{
+	struct engine_place *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (p == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
+	p->base = (struct sbx_place){.backend = spec->backend, .stream_fd = -1};
+	p->relay.fd = -1;
+	p->over = true;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	r = open_place(p, spec, flavor, err);
+	if (r < 0)
+		free_place(p);
+	else
+		*ret = &p->base;
+	return r;
+}
+
+static int docker_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
+{
+	return engine_open(spec, &engine_docker, ret, err);
+}
+
+static int podman_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
+{
+	return engine_open(spec, &engine_podman, ret, err);
+}
+
+/* ---- what it says of itself ---- */
+
+static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
+{
+	const struct engine_place *p = engine(place);
+	const char *const writable[] = {p->workdir, "/tmp", "/home/sandbox", "/dev/shm"};
+
+	*ret = (struct wire_setup){
+		.fences = (1u << WIRE_FENCE_COUNT) - 1,
+		.uid = p->uid,
+		.gid = p->gid,
+		.workdir = strdup(p->workdir),
+	};
+	for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
+		ret->writable[ret->writable_count++] = strdup(writable[i]);
+	sbx_rlimits_set(ret, p->limits, false);
+	if (ret->workdir == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
+	for (size_t i = 0; i < ret->writable_count; i++) {
+		if (ret->writable[i] == NULL)
+			return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
+	}
+	return 0;
+}
+
+static int engine_failure(struct sbx_place *place, struct sbx_error *err)
+{
+	struct engine_place *p = engine(place);
+	struct timespec until = sbx_timespec(0);
+	int r = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FAILURE_MS / 1000;
+	pthread_mutex_lock(&p->lock);
+	while (!p->over && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
+		;
+	if (p->failure.code != SBX_OK) {
+		*err = p->failure;
+		r = -(int)err->code;
+	} else if (p->over && p->relay.words[0] != '\0') {
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the container did not start the agent: %.300s",
+			     p->relay.words);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
+static void engine_usage(struct sbx_place *place, struct sbx_place_usage *ret)
+{
+	(void)place, (void)ret;
+}
+
+static void engine_usage_reset(struct sbx_place *place)
+{
+	(void)place;
+}
+
+static void engine_report(const struct sbx_place *place, struct sbx_report *report)
+{
+	const struct engine_place *p = engine(place);
+
+	sbx_report_add(report, "container", SBX_ENFORCED, "of %s",
+		       engine_client_flavor(p->client)->title);
+	sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
+	sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
+}
+
+static int engine_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err)
+{
+	json_t *o = engine_container_describe(&engine_docker, spec, err);
+	char *text;
+
+	if (o == NULL)
+		return -(int)err->code;
+	text = json_dumps(o, JSON_INDENT(2));
+	json_decref(o);
+	if (text == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
+	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
+	free(text);
+	return 0;
+}
+
+#define BACKEND(flavor)                                                                           \
+	{                                                                                         \
+		.name = #flavor, .own_tools = true, .print_plan = engine_print_plan, .open = flavor##_open,          \
+		.setup = engine_setup, .failure = engine_failure, .usage = engine_usage,          \
+		.usage_reset = engine_usage_reset, .report = engine_report, .kill = engine_kill,  \
+		.close = engine_close,                                                            \
+	}
+
+const struct sbx_backend sbx_backend_docker = BACKEND(docker);
+const struct sbx_backend sbx_backend_podman = BACKEND(podman);

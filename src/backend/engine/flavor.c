@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/engine/flavor.h"
+
+#include <stddef.h>
+
+static const char *const docker_sockets[] = {"/var/run/docker.sock", "/run/docker.sock",
+					     "$XDG_RUNTIME_DIR/docker.sock", NULL};
+static const char *const podman_sockets[] = {"$XDG_RUNTIME_DIR/podman/podman.sock",
+					     "/run/podman/podman.sock", NULL};
+
+const struct engine_flavor engine_docker = {
+	.name = "docker",
+	.title = "Docker",
+	.host_variable = "DOCKER_HOST",
+	.sockets = docker_sockets,
+	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
+	.seccomp_inline = true,
+};
+
+const struct engine_flavor engine_podman = {
+	.name = "podman",
+	.title = "Podman",
+	.host_variable = "CONTAINER_HOST",
+	.sockets = podman_sockets,
+	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
+	.seccomp_inline = false,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What differs between the engines that speak the Docker Engine API: a table each. */
+#pragma once
+
+#include <stdbool.h>
+
+struct engine_flavor {
+	const char *name;	/* of the backend: "docker" */
+	const char *title;	/* "Docker" */
+	const char *host_variable;
+	const char *const *sockets; /* places to look at, NULL-terminated; "$XDG_RUNTIME_DIR/…" */
+	const char *start_hint; /* what to do when none listens */
+	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
+};
+
+extern const struct engine_flavor engine_docker, engine_podman;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A tar archive of a few small files in memory, as an engine takes it. POSIX.1-1988 ustar. */
+#pragma once
+
+#include "base/buf.h"
+
+/* Append one file; name has at most 99 bytes. */
+void engine_tar_add(struct sbx_buf *tar, const char *name, unsigned int mode, const void *data,
+		    size_t len);
+
+/* Append what an archive ends with. */
+void engine_tar_end(struct sbx_buf *tar);
