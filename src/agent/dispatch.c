@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/agent.h"
 
+#include "agent/paths.h"
 #include "agent/send.h"
 #include "base/clock.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 static int malformed(const struct wire_frame *frame, struct sbx_error *err)
 {
@@ -32,6 +34,17 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 	send_bytes(&a->conn, WIRE_READY, 0, payload.data, payload.len);
 	sbx_buf_done(&payload);
 	return 0;
+}
+
+static void tell_clock(struct agent *a, uint32_t channel)
+{
+	struct sbx_buf payload = SBX_BUF_INIT(64);
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	wire_pong_format(&payload, &(struct wire_pong){.clock_ns = path_time_ns(&now)});
+	send_bytes(&a->conn, WIRE_PONG, channel, payload.data, payload.len);
+	sbx_buf_done(&payload);
 }
 
 static int start_program(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
@@ -78,7 +91,7 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 	if (frame->type == WIRE_SETUP)
 		return set_up(a, frame, err);
 	if (frame->type == WIRE_PING) {
-		send_bytes(&a->conn, WIRE_PONG, frame->channel, NULL, 0);
+		tell_clock(a, frame->channel);
 		return 0;
 	}
 	if (!a->is_set_up || (begins && (frame->channel == 0 || frame->channel & WIRE_FROM_AGENT)))
