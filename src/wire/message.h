@@ -221,7 +221,7 @@ struct wire_entry {
 	char *name; /* owned */
 };
 
-/* PONG: CLOCK_REALTIME_COARSE, the clock that the kernel stamps files with. */
+/* PONG: what a file made now would be stamped with (ctime); no file made before has a later one. */
 struct wire_pong {
 	uint64_t clock_ns;
 };
