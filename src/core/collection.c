@@ -420,7 +420,8 @@ static int add_known_plot(struct gathering *g, const struct plot_file *plot,
 	a = r < 0 ? NULL : append(g, r > 0 ? head.size : plot->size, err);
 	if (a != NULL) {
 		set_plot(a, meta, plot);
-		sbx_mime_find(path, head.bytes.data, head.bytes.len, meta->mime_type, a->mime_type);
+		sbx_mime_find(path, head.bytes.data ? head.bytes.data : "", head.bytes.len,
+			      meta->mime_type, a->mime_type);
 		read_picture_size(a, head.bytes.data, head.bytes.len);
 		a->path = take_ptr(path);
 	}

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/mime.h"
 
+#include "base/buf.h"
+#include "base/text.h"
+
 #include <ctype.h>
 #include <magic.h>
 #include <pthread.h>
@@ -161,6 +164,66 @@ static bool is_well_formed(const char *mime_type)
 	return slashes == 1;
 }
 
+/* ---- what needs no database ---- */
+
+struct signature {
+	const char *bytes;
+	size_t len;
+	const char *mime_type;
+};
+
+static const struct signature signatures[] = {
+	{"\x89PNG\r\n\x1a\n", 8, "image/png"},
+	{"%PDF-", 5, "application/pdf"},
+	{"GIF87a", 6, "image/gif"},
+	{"GIF89a", 6, "image/gif"},
+	{"\xff\xd8\xff", 3, "image/jpeg"},
+};
+
+/* UTF-8 without control characters; the last character may be cut. */
+static bool is_clean_text(const char *head, size_t len)
+{
+	struct sbx_buf nowhere = SBX_BUF_INIT(0);
+	bool clean;
+
+	if (len == SBX_MIME_HEAD) {
+		while (len > 0 && ((unsigned char)head[len - 1] & 0xc0) == 0x80)
+			len--;
+		if (len > 0 && (unsigned char)head[len - 1] >= 0xc0)
+			len--;
+	}
+	clean = sbx_text_append_utf8(&nowhere, head, len);
+	sbx_buf_done(&nowhere);
+	for (size_t i = 0; clean && i < len; i++)
+		clean = (unsigned char)head[i] >= 0x20 || strchr("\t\n\f\r", head[i]) != NULL;
+	return clean && memchr(head, '\0', len) == NULL;
+}
+
+/* An XML document is a picture when its element is. */
+static bool is_svg(const char *head, size_t len)
+{
+	return memmem(head, len, "<svg", 4) != NULL;
+}
+
+/*
+ * Most of what comes is told by a few bytes, or is text of which the ending says what kind it is;
+ * so most runs never load the database, which takes some milliseconds. Or NULL.
+ */
+static const char *tell_quickly(const struct ending *known, const char *head, size_t len)
+{
+	for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
+		const struct signature *s = &signatures[i];
+
+		if (len >= s->len && memcmp(head, s->bytes, s->len) == 0)
+			return s->mime_type;
+	}
+	if (known == NULL || !known->text || !is_clean_text(head, len))
+		return NULL;
+	if (strcmp(known->mime_type, "image/svg+xml") == 0 && !is_svg(head, len))
+		return NULL;
+	return known->mime_type;
+}
+
 /* ---- libmagic ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -280,24 +343,32 @@ static bool claim_fits(const char *claim, bool text)
 					       strstr(claim, "+json") != NULL);
 }
 
-void sbx_mime_find(const char *name, const void *head, size_t len, const char *claim,
-		   char ret[SBX_MIME_MAX])
+/* What libmagic finds, else what the ending, else what somebody says. found has room for it. */
+static const char *decide(const struct ending *known, const void *head, size_t len,
+			  const char *claim, char found[SBX_MIME_MAX])
 {
-	const struct ending *known = find_ending(name);
-	char found[SBX_MIME_MAX];
-	const char *answer;
 	bool text;
 
 	ask(head, len, found);
 	text = is_text(found, head, len);
 	if (!text && !is_vague(found))
-		answer = registered(found);
-	else if (ending_tells(known, found, text))
-		answer = known->mime_type;
-	else if (claim_fits(claim, text))
-		answer = claim;
-	else
-		answer = text ? "text/plain" : "application/octet-stream";
+		return registered(found);
+	if (ending_tells(known, found, text))
+		return known->mime_type;
+	if (claim_fits(claim, text))
+		return claim;
+	return text ? "text/plain" : "application/octet-stream";
+}
+
+void sbx_mime_find(const char *name, const void *head, size_t len, const char *claim,
+		   char ret[SBX_MIME_MAX])
+{
+	const struct ending *known = find_ending(name);
+	const char *answer = tell_quickly(known, head, len);
+	char found[SBX_MIME_MAX];
+
+	if (answer == NULL)
+		answer = decide(known, head, len, claim, found);
 	snprintf(ret, SBX_MIME_MAX, "%s", answer);
 	for (char *c = ret; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
