@@ -8,6 +8,7 @@
  *	{build}	an empty writable folder for the compiler	{main}	from the inspect hook
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
  *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
+ *	{support}	the folder of what is ours inside, of hooks alone
  *	{set}	the folder of the libraries that are used; where they are installed, while they are
  * and where libraries are installed:
  *	{home}	the work folder, with the package manager's configuration in it
@@ -99,6 +100,14 @@ struct sbx_lang_install {
 	const char *const *use_run;	/* in place of run; or NULL */
 };
 
+/* A variable that brings our hooks into the language's interpreter (see core/artifacts.h). */
+struct sbx_lang_hook {
+	const char *name;      /* "PYTHONPATH" */
+	const char *value;     /* with placeholders: "{support}/python" */
+	const char *separator; /* what it was follows behind it: ":"; or NULL: it is replaced … */
+	const char *keep_as;   /* … and what it was has this name then; or NULL */
+};
+
 struct sbx_lang {
 	struct sbx_language_info info;
 	const char *const *extensions; /* that tell this language: ".cpp", ".cc" … */
@@ -108,6 +117,7 @@ struct sbx_lang {
 	const char *const *compile;    /* NULL: not compiled */
 	const char *const *run;
 	const char *const *env; /* "NAME=value" with placeholders, NULL-terminated; or NULL */
+	const struct sbx_lang_hook *hooks; /* ends with a NULL name; or NULL */
 	const struct sbx_lang_cache *cache; /* NULL: none */
 	const struct sbx_lang_install *install; /* NULL: there are no libraries for it */
 	/* NULL: nothing to inspect. False when the source cannot be run: *ret_why is static. */
@@ -127,7 +137,7 @@ const struct sbx_lang *sbx_lang_guess(const char *file_name);
 /* Values of the placeholders; a NULL one must not appear in the template. */
 struct sbx_lang_values {
 	const char *src, *dir, *build, *main;
-	const char *set, *home, *final;
+	const char *set, *home, *final, *support;
 	const char *const *requirements, *const *words; /* NULL-terminated, or NULL */
 	unsigned long memory_mb, cpus;
 	unsigned long proxy_port; /* 0: no proxy */
