@@ -164,14 +164,26 @@ void mcp_call_add_image(struct mcp_call *call, const char *mime_type, const void
 					  make_base64(data, len), "mimeType", mime_type));
 }
 
-void mcp_call_add_contents(struct mcp_call *call, const char *uri, const char *mime_type,
-			   const void *data, size_t len)
+static json_t *make_contents(const char *uri, const char *mime_type, const void *data, size_t len)
 {
 	bool text = strncmp(mime_type, "text/", 5) == 0 || strcmp(mime_type, "application/json") == 0;
 
-	mcp_call_add_item(call, json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", mime_type,
-					  text ? "text" : "blob",
-					  text ? mcp_text(data, len) : make_base64(data, len)));
+	return json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", mime_type,
+			 text ? "text" : "blob",
+			 text ? mcp_text(data, len) : make_base64(data, len));
+}
+
+void mcp_call_add_contents(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len)
+{
+	mcp_call_add_item(call, make_contents(uri, mime_type, data, len));
+}
+
+void mcp_call_add_embedded(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len)
+{
+	mcp_call_add_item(call, json_pack("{s:s, s:o}", "type", "resource", "resource",
+					  make_contents(uri, mime_type, data, len)));
 }
 
 void mcp_call_add_message(struct mcp_call *call, const char *role, json_t *content)

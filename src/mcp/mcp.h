@@ -153,6 +153,10 @@ void mcp_call_add_text(struct mcp_call *call, const char *text, size_t len);
 void mcp_call_add_image(struct mcp_call *call, const char *mime_type, const void *data, size_t len);
 void mcp_call_add_item(struct mcp_call *call, json_t *item); /* takes the reference */
 
+/* A resource in the answer itself, as text or (mime_type of no text) as a blob. */
+void mcp_call_add_embedded(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len);
+
 /* Whether the client's revision has content of type "resource_link". */
 bool mcp_call_has_links(const struct mcp_call *call);
 
