@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "core/link.h"
+#include "core/support.h"
 #include "core/toolchain.h"
 #include "lang/lang.h"
 
@@ -180,6 +181,7 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 
 	s->caches = add_cache_mounts(&copy);
 	sbx_libraries_show(&s->libraries, &copy);
+	sbx_support_show(s, &copy);
 	r = sbx_place_open(&copy, &s->place, err);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;
@@ -237,6 +239,7 @@ void sbx_session_close(struct sbx_session *s)
 	wire_setup_done(&s->setup);
 	sbx_turn_done(&s->turn);
 	sbx_libraries_done(&s->libraries);
+	free(s->support);
 	free(s);
 }
 

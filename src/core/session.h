@@ -41,6 +41,7 @@ struct sbx_session {
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
 	struct sbx_libraries libraries;
+	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "backend/spec.h"
 #include "core/session.h"
 
 /*
@@ -17,5 +18,8 @@ const char *sbx_support_folder(struct sbx_session *session, struct sbx_error *er
 /* Show the folder in sandboxes of this spec, if it asks for that; the session keeps the path. */
 void sbx_support_show(struct sbx_session *session, struct sbx_spec *copy);
 
-/* The folder below which artifacts of this session go, absolute and inside; not made. */
-const char *sbx_artifacts_folder(struct sbx_session *session);
+/*
+ * The folder below which artifacts of this session go, absolute and inside; not made. The caller
+ * frees it; NULL without memory.
+ */
+char *sbx_artifacts_folder(const struct sbx_session *session);
