@@ -78,6 +78,7 @@ struct mcp_tool {
 	const char *meta;	   /* JSON text of _meta, or NULL */
 	unsigned int hints;	   /* enum mcp_hint */
 	enum mcp_task_support task;
+	bool urgent;	       /* it acts on calls that run, and so does not wait for them */
 	bool task_after_input; /* it asks first, and is a task from the answer on */
 	/*
 	 * arguments: an object in which every default is filled in. What is added to the call is
@@ -147,6 +148,12 @@ const char *mcp_call_client(const struct mcp_call *call);
 /* For blocking sbx_* calls: killed when the client cancels, or goes away, or we shut down. */
 struct sbx_cancel *mcp_call_cancel(const struct mcp_call *call);
 bool mcp_call_is_cancelled(const struct mcp_call *call);
+
+/*
+ * While it is so, who cancels interrupts first, as Ctrl-C does, and the handle is killed only if
+ * the call goes on for some seconds more: for what keeps something that a kill would take along.
+ */
+void mcp_call_cancel_gently(struct mcp_call *call, bool gently);
 
 /* Content of a tool's result, in this order. Text is made valid UTF-8. */
 void mcp_call_add_text(struct mcp_call *call, const char *text, size_t len);

@@ -83,8 +83,9 @@ static int read_request(const json_t *arguments, struct request *ret, struct sbx
 
 /* ---- the run ---- */
 
-static int run_code(struct sbx_session *session, const struct mcp_execution *execution,
-		    const struct request *request, struct sbx_result **ret, struct sbx_error *err)
+static int run_code(struct mcp_call *call, struct sbx_session *session,
+		    const struct mcp_execution *execution, const struct request *request,
+		    struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_run run = {
 		.language = execution->language,
@@ -94,8 +95,13 @@ static int run_code(struct sbx_session *session, const struct mcp_execution *exe
 		.kernel = execution->kernel,
 		.io = request->io,
 	};
+	int r;
 
-	return sbx_session_run(session, &run, ret, err);
+	/* Who cancels a cell wants it to end, and not the variables of those before. */
+	mcp_call_cancel_gently(call, execution->kernel != NULL);
+	r = sbx_session_run(session, &run, ret, err);
+	mcp_call_cancel_gently(call, false);
+	return r;
 }
 
 static int run_command(struct sbx_session *session, const struct mcp_execution *execution,
@@ -159,7 +165,7 @@ static int run_program(struct mcp_call *call, struct sbx_session *session,
 	if (json_array_size(execution->libraries) > 0)
 		r = install(call, session, execution, request, &install_ns, err);
 	if (r == 0)
-		r = run_code(session, execution, request, ret, err);
+		r = run_code(call, session, execution, request, ret, err);
 	if (r == 0)
 		(*ret)->timings.install += install_ns;
 	return r;

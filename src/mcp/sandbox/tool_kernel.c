@@ -266,5 +266,6 @@ const struct mcp_tool mcp_tool_manage_kernel = {
 		"\"integer\"}, \"duration_ms\": {\"type\": \"number\"}}, \"required\": "
 		"[\"number\", \"code\", \"exit_code\"]}}}, \"required\": [\"action\"]}",
 	.hints = MCP_DESTRUCTIVE,
+	.urgent = true,
 	.run = run,
 };
