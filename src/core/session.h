@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "core/kernels.h"
 #include "core/libraries.h"
 #include "core/link.h"
 #include "core/network.h"
@@ -42,6 +43,7 @@ struct sbx_session {
 	atomic_bool broken;  /* the stream cannot be used any more */
 	struct sbx_libraries libraries;
 	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
+	struct sbx_kernels kernels;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 
