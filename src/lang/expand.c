@@ -101,6 +101,7 @@ char **sbx_lang_expand(const char *const *argv_template, const struct sbx_lang_v
 		{"{main}", values->main ? values->main : "", 0},
 		{"{set}", values->set ? values->set : "", 0},
 		{"{home}", values->home ? values->home : "", 0},
+		{"{support}", values->support ? values->support : "", 0},
 		{"{final}", values->final ? values->final : "", 0},
 		{"{memory_mb}", NULL, values->memory_mb},
 		{"{cpus}", NULL, values->cpus},
