@@ -112,12 +112,25 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	return host;
 }
 
+/* The agent opens those in memory that are ours. */
+static void name_folders(const struct sbx_spec *spec, json_t *o)
+{
+	const char *const ours[] = {"/tmp", "/home/sandbox", spec->workdir};
+	const json_t *tmpfs = json_object_get(json_object_get(o, "HostConfig"), "Tmpfs");
+	const json_t *wished = json_object_get(spec->container.runtime, "tmpfs");
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (json_object_get(tmpfs, ours[i]) != NULL && json_object_get(wished, ours[i]) == NULL)
+			json_array_append_new(json_object_get(o, "Entrypoint"), json_string(ours[i]));
+	}
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
 	json_t *o = json_pack(
-		"{s:s, s:[s], s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
-		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User", "0:0",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
+		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
 		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
 		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
@@ -131,6 +144,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		json_decref(o);
 		return NULL;
 	}
+	name_folders(spec, o);
 	return o;
 }
 

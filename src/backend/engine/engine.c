@@ -364,7 +364,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	const struct engine_place *p = engine(place);
 
 	*ret = (struct wire_setup){
-		.fences = engine_fences(&p->container),
+		.fences = engine_fences(&p->container) & ~(p->spec.uid == 0 ? 1u << WIRE_FENCE_USER : 0),
 		.uid = p->spec.uid,
 		.gid = p->spec.gid,
 		.workdir = strdup(p->workdir),
