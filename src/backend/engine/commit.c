@@ -77,6 +77,23 @@ static void add_list(struct sbx_buf *out, const char *word, const json_t *list)
  * How the image starts is as it was before us: what is not said the engine takes from the container,
  * whose first process is the agent, and whose labels say that it is ours.
  */
+static json_t *describe(const json_t *config)
+{
+	json_t *body = config ? json_deep_copy(config) : json_object();
+	json_t *labels = json_object_get(body, "Labels");
+
+	if (!json_is_array(json_object_get(body, "Entrypoint")))
+		json_object_set_new(body, "Entrypoint", json_array());
+	if (!json_is_object(labels)) {
+		labels = json_object();
+		json_object_set_new(body, "Labels", labels);
+	}
+	json_object_set_new(labels, "llm-sandbox", json_string("commit"));
+	json_object_set_new(labels, "llm-sandbox.owner", json_string(""));
+	return body;
+}
+
+/* The same, for an engine that takes it in lines of a Containerfile. */
 static void add_changes(struct sbx_buf *out, const json_t *config)
 {
 	const char *user = json_string_value(json_object_get(config, "User"));
@@ -98,16 +115,20 @@ int engine_commit(struct engine_client *client, const struct engine_container *c
 {
 	const char *slash = strrchr(name, '/'), *tag = strrchr(slash ? slash : name, ':');
 	auto_buf struct sbx_buf path = SBX_BUF_INIT(1u << 20);
-	struct engine_request request = {.method = "POST", .timeout_ms = COMMIT_MS, .raw = "{}",
-					 .raw_len = 2};
+	struct engine_request request = {.method = "POST", .timeout_ms = COMMIT_MS};
+	json_t *body = describe(config);
 	int r;
 
 	sbx_buf_printf(&path, "/commit?container=%s&pause=0&repo=%.*s&tag=%s", container->id,
 		       (int)(tag ? tag - name : (int)strlen(name)), name, tag ? tag + 1 : "latest");
-	add_changes(&path, config);
-	if (path.failed)
-		return sbx_fail_errno(err, ENOMEM, "cannot commit a container");
+	if (engine_client_flavor(client)->commit_by_changes)
+		add_changes(&path, config);
 	request.path = path.data;
-	r = engine_call(client, &request, NULL, err);
+	request.body = body;
+	if (path.failed || body == NULL)
+		r = sbx_fail_errno(err, ENOMEM, "cannot describe the image");
+	else
+		r = engine_call(client, &request, NULL, err);
+	json_decref(body);
 	return r < 0 ? sbx_wrap(err, "cannot commit the container to '%.200s'", name) : 0;
 }

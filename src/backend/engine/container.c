@@ -39,7 +39,7 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "/tmp", sized(spec));
-	if (spec->container.commit)
+	if (spec->container.commit || spec->container.was_committed)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
 	json_object_set_new(o, spec->workdir, sized(spec));
@@ -112,6 +112,16 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	return host;
 }
 
+/*
+ * What was committed from the user's folders is to be seen: a volume without a name begins with what the
+ * image has at its place, and goes with the container.
+ */
+static void show_committed(const struct sbx_spec *spec, json_t *o)
+{
+	if (spec->container.was_committed && !spec->container.commit)
+		json_object_set_new(o, "Volumes", json_pack("{s:{}, s:{}}", "/home/sandbox", spec->workdir));
+}
+
 /* The agent opens those in memory that are ours. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
@@ -145,6 +155,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		return NULL;
 	}
 	name_folders(spec, o);
+	show_committed(spec, o);
 	return o;
 }
 

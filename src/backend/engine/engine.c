@@ -264,6 +264,14 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
+static bool is_committed(const json_t *config)
+{
+	const json_t *labels = json_object_get(config, "Labels");
+	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
+
+	return label != NULL && strcmp(label, "commit") == 0;
+}
+
 /* The image is ours to remove again where it was made for this. */
 static int create(struct engine_place *p, struct sbx_error *err)
 {
@@ -272,6 +280,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
+	p->spec.container.was_committed = is_committed(p->image.config);
 	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);

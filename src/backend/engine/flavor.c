@@ -14,6 +14,7 @@ const struct engine_flavor engine_docker = {
 	.host_variable = "DOCKER_HOST",
 	.sockets = docker_sockets,
 	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
+	.commit_by_changes = false,
 	.seccomp_inline = true,
 };
 
@@ -23,5 +24,6 @@ const struct engine_flavor engine_podman = {
 	.host_variable = "CONTAINER_HOST",
 	.sockets = podman_sockets,
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
+	.commit_by_changes = true,
 	.seccomp_inline = false,
 };

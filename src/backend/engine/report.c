@@ -122,11 +122,15 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 {
 	const json_t *host = host_of(container->asked);
 	struct places p = {.list = ret, .max = max, .count = ret_count};
+	const char *key;
+	json_t *item;
 
 	*ret_count = 0;
 	add_place(&p, spec->workdir);
 	if (container->asked != NULL) {
 		add_asked(&p, host);
+		json_object_foreach(json_object_get(container->asked, "Volumes"), key, item)
+			add_place(&p, key);
 		add_place(&p, "/dev/shm");
 	}
 	if (container->asked == NULL || !flag_of(host, "ReadonlyRootfs"))
@@ -205,6 +209,18 @@ static void report_limits(const struct engine_client *client, const json_t *host
 		report_limit(client, &limits[i], host, granted, report);
 }
 
+/* Folders in memory have a size; what is in the root, or in a volume, is the engine's disk. */
+static void report_disk(const json_t *asked, struct sbx_report *report)
+{
+	bool in_root = !flag_of(host_of(asked), "ReadonlyRootfs");
+
+	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
+		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
+			       in_root ? "in a root that can be written" : "as the image was committed");
+	else
+		sbx_report_add(report, "disk limit", SBX_ENFORCED, "of each of the folders in memory");
+}
+
 static void report_privileges(const json_t *host, struct sbx_report *report)
 {
 	if (flag_of(host, "Privileged"))
@@ -258,6 +274,7 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 	report_root(host, report);
 	report_network(host, report);
 	report_limits(client, host, host_of(granted), report);
+	report_disk(container->asked, report);
 	report_privileges(host, report);
 	report_shared(host, report);
 	if (container->warnings != NULL)
