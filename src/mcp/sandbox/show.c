@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define EMBEDDED_MOST 4			  /* times what one may have, in all of an answer */
-#define CHARTS_MOST   ((size_t)64 << 10)  /* bytes of chart data in an answer */
+#define CHARTS_MOST   ((size_t)32 << 10)  /* bytes of chart data in an answer */
 #define CHART_DEPTH   24		  /* arrays and objects in each other */
 #define CHANGES_MOST  100
 #define LINES_MAX     ((size_t)256 << 10)
@@ -72,7 +72,7 @@ static bool fits(struct mcp_exhibit *e, const struct room *room)
 	if (size > (e->place == AS_IMAGE ? room->image : room->embed))
 		return leave_out(e, "is too large for an answer");
 	if (size > room->all || (e->place == AS_RESOURCE && size > room->embedded))
-		return leave_out(e, "is one too many for an answer of this size");
+		return leave_out(e, "is one too many for this answer");
 	return true;
 }
 
@@ -200,12 +200,10 @@ static void append_way(struct sbx_buf *text, const struct mcp_show *show,
 {
 	if (e->place == LEFT_OUT)
 		sbx_buf_printf(text, "; not shown: it %s", e->why);
-	if (show->session_id[0] != '\0') {
-		sbx_buf_puts(text, "; ");
-		append_uri(text, show, e->artifact->number);
-	} else if (e->place == LEFT_OUT) {
-		sbx_buf_puts(text, "; in a session of create_session it can be read afterwards");
-	}
+	if (show->session_id[0] == '\0')
+		return;
+	sbx_buf_puts(text, "; ");
+	append_uri(text, show, e->artifact->number);
 }
 
 static void append_line(struct sbx_buf *text, const struct mcp_show *show,
@@ -228,6 +226,15 @@ static void append_line(struct sbx_buf *text, const struct mcp_show *show,
 	append_way(text, show, e);
 }
 
+static bool is_all_shown(const struct mcp_show *show)
+{
+	for (size_t i = 0; i < show->count; i++) {
+		if (show->list[i].place == LEFT_OUT)
+			return false;
+	}
+	return show->result->artifact_count == show->count;
+}
+
 static void append_rest(struct sbx_buf *text, const struct mcp_show *show)
 {
 	const struct sbx_result *r = show->result;
@@ -241,6 +248,9 @@ static void append_rest(struct sbx_buf *text, const struct mcp_show *show)
 			       "\n%u more were not kept: a run keeps so many, and so many bytes of "
 			       "them, at most",
 			       r->artifacts_left_out);
+	if (!is_all_shown(show) && show->session_id[0] == '\0')
+		sbx_buf_puts(text, "\nIn a session (create_session) what is not shown can be read "
+				   "afterwards; here it is gone.");
 }
 
 static void add_lines(const struct mcp_show *show, struct mcp_call *call)
