@@ -40,14 +40,19 @@ FIGURE = ("import matplotlib.pyplot as plt\n"
           "    plt.show()\n")
 
 
-def make_png(width, height, colour):
-    """A PNG of one colour, in Python's own words, for programs without a library."""
+def make_png(width, height, row):
+    """A PNG all of whose rows are this one, for programs without a library."""
     def chunk(name, body):
         return (struct.pack(">I", len(body)) + name + body
                 + struct.pack(">I", zlib.crc32(name + body)))
-    rows = (b"\0" + bytes(colour) * width) * height
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head)
+            + chunk(b"IDAT", zlib.compress((b"\0" + row) * height)) + chunk(b"IEND", b""))
+
+
+def make_noise(size):
+    """A PNG that is a little larger than this."""
+    return make_png(size // 3, 1, os.urandom(size // 3 * 3))
 
 
 def decode_picture(item):
@@ -60,7 +65,8 @@ def decode_picture(item):
 
 def put(name, data):
     """A line of a program that writes these bytes."""
-    return f"open({name!r}, 'wb').write(__import__('base64').b64decode({base64.b64encode(data)!r}))\n"
+    return (f"import base64\nopen({name!r}, 'wb').write("
+            f"base64.b64decode({base64.b64encode(data)!r}))\n")
 
 
 class ArtifactCase(SessionCase):
@@ -87,8 +93,9 @@ class ArtifactCase(SessionCase):
 class Plots(ArtifactCase):
     def test_a_plot_is_an_image_behind_the_text(self):
         result = self.server.run(
-            "import matplotlib.pyplot as plt\nprint('before')\nplt.plot([1, 2, 4], label='growth')\n"
-            "plt.title('Rabbits')\nplt.xlabel('month')\nplt.show()\nprint('after')")
+            "import matplotlib.pyplot as plt\nprint('before')\n"
+            "plt.plot([1, 2, 4], label='growth')\nplt.title('Rabbits')\n"
+            "plt.xlabel('month')\nplt.show()\nprint('after')")
         image, = self.items(result)
         self.assertEqual((image["type"], image["mimeType"]), ("image", "image/png"))
         picture = decode_picture(image)
@@ -134,7 +141,8 @@ class Plots(ArtifactCase):
                                  "for end in ('svg', 'jpg', 'pdf', 'png'):\n"
                                  "    figure.savefig('plot.' + end)\nplt.close()\n")
         items = self.items(result)
-        self.assertEqual([(i["type"], i.get("mimeType") or i["resource"]["mimeType"]) for i in items],
+        self.assertEqual([(i["type"], i.get("mimeType") or i["resource"]["mimeType"])
+                          for i in items],
                          [("image", "image/svg+xml"), ("image", "image/jpeg"),
                           ("resource", "application/pdf"), ("image", "image/png")])
         self.assertIn(b"<svg", base64.b64decode(items[0]["data"]))
@@ -176,7 +184,7 @@ class Many(ArtifactCase):
 
 
 class Files(ArtifactCase):
-    PNG = make_png(3, 2, (255, 0, 0))
+    PNG = make_png(3, 2, b"\xff\0\0" * 3)
 
     def test_what_a_program_writes_comes_as_what_it_is(self):
         result = self.server.run(
@@ -222,22 +230,19 @@ class Files(ArtifactCase):
         self.assertIn("in pieces", self.read(link["uri"])["error"]["message"])
 
     def test_an_answer_has_no_more_than_the_operator_says(self):
-        server = Server(SANDBOX_IMAGE_BYTES="2k", SANDBOX_ANSWER_BYTES="3k", SANDBOX_EMBED_BYTES="9")
+        server = Server(SANDBOX_IMAGE_BYTES="2k", SANDBOX_EMBED_BYTES="9",
+                        SANDBOX_ANSWER_BYTES="3k")
         session = self.create(server)
-        noise = "import os, zlib, struct\n" + put("a.png", self.PNG)
-        result = server.run(noise + "".join(
-            f"open('{n}.bin.png', 'wb').write(open('a.png', 'rb').read()[:33] + (lambda b: struct.pack("
-            f"'>I', len(b)) + b'IDAT' + b + bytes(4))(os.urandom({size})) + "
-            f"open('a.png', 'rb').read()[-12:])\n"
-            for n, size in (("b", 1500), ("c", 1500), ("d", 3000)))
-            + "open('e.csv', 'w').write('123456789\\n')", session_id=session)
+        result = server.run(put("a.png", self.PNG) + put("b.png", make_noise(1600))
+                            + put("c.png", make_noise(1600)) + put("d.png", make_noise(3000))
+                            + "open('e.csv', 'w').write('123456789\\n')", session_id=session)
         shown = {a["name"]: a["shown"] for a in self.good(result)["artifacts"]}
-        self.assertEqual(shown, {"a.png": "image", "b.bin.png": "image", "c.bin.png": "no",
-                                 "d.bin.png": "no", "e.csv": "no"})
+        self.assertEqual(shown, {"a.png": "image", "b.png": "image", "c.png": "no",
+                                 "d.png": "no", "e.csv": "no"})
         self.assertEqual([i["type"] for i in self.items(result)].count("resource_link"), 3)
         why = {a["name"]: a.get("not_shown") for a in self.good(result)["artifacts"]}
-        self.assertIn("one too many", why["c.bin.png"])
-        self.assertIn("too large", why["d.bin.png"])
+        self.assertIn("one too many", why["c.png"])
+        self.assertIn("too large", why["d.png"])
         self.assertEqual(server.close(), 0)
 
     def test_what_the_run_did_not_keep_is_counted(self):
@@ -290,9 +295,10 @@ class Resources(ArtifactCase):
 
     def test_uris_of_nothing_are_refused(self):
         base = self.uri[:-1]
-        for uri in (base, base + "0", base + "01", base + "-1", base + "1x", base + "1/", base + "1/1",
-                    base + "4294967296", base + "4294967297", base + "%31", base + "9" * 40,
-                    self.uri.replace(self.session, "0" * 32), self.uri.replace(self.session, "x")):
+        uris = [base + wrong for wrong in ("", "0", "01", "-1", "1x", "1/", "1/1", "4294967296",
+                                           "4294967297", "%31", "9" * 40)]
+        uris += [self.uri.replace(self.session, wrong) for wrong in ("0" * 32, "x")]
+        for uri in uris:
             self.assertEqual(self.read(uri)["error"]["code"], -32002, uri)
         self.assertIn("it has 1 to 1", self.read(base + "7")["error"]["message"])
         other = self.create()
@@ -320,11 +326,12 @@ class Resources(ArtifactCase):
 
 
 class Hostile(ArtifactCase):
-    PNG = make_png(2, 2, (0, 0, 255))
+    PNG = make_png(2, 2, b"\0\0\xff" * 2)
 
     def test_names_are_only_names(self):
         names = ['"}],"isError":true,"x":".csv', "a\nb.csv", "\x1b[31mred.csv", "%2e%2e%2f.csv",
-                 "?query#part.csv", "é€😀.csv", " .csv", "a" * 240 + ".csv"]
+                 "?query#part.csv", "é€😀.csv", " .csv",
+                 "a" * 240 + ".csv"]
         session = self.create()
         result = self.server.run(
             f"for name in {names!r}: open(name, 'w').write('1,2\\n')\n"
@@ -341,8 +348,7 @@ class Hostile(ArtifactCase):
 
     def test_no_broken_picture_is_an_image(self):
         cut = self.PNG[:-20]
-        huge = make_png(1, 1, (0, 0, 0)).replace(struct.pack(">II", 1, 1),
-                                                 struct.pack(">II", 9000, 1), 1)
+        huge = make_png(9000, 1, bytes(27000))
         result = self.server.run(put("a.png", cut) + put("b.png", huge)
                                  + "open('c.png', 'w').write('none')\n" + put("d.png", self.PNG))
         images = [i for i in self.items(result) if i["type"] == "image"]
@@ -352,9 +358,10 @@ class Hostile(ArtifactCase):
         self.assertIn("8000 pixels", why["b.png"])
 
     def test_what_is_forged_is_not_believed(self):
-        meta = {"mime": 'image/png"},{"', "kind": "plot", "source": "x" * 100, "title": "a\n\x00\x1b[0m",
-                "width": -1, "height": 1e300, "chart": {"kind": "line"}}
-        deep = '{"mime": "image/png", "kind": "plot", "chart": ' + '{"a":' * 500 + "1" + "}" * 500 + "}"
+        meta = {"mime": 'image/png"},{"', "kind": "plot", "source": "x" * 100,
+                "title": "a\n\x00\x1b[0m", "width": -1, "height": 1e300, "chart": {"kind": "line"}}
+        deep = ('{"mime": "image/png", "kind": "plot", "chart": ' + '{"a":' * 500 + "1"
+                + "}" * 500 + "}")
         result = self.server.run(
             "import os, json\nfolder = os.environ['LLM_SANDBOX_ARTIFACTS']\n"
             "def forge(n, meta, data):\n"

@@ -37,7 +37,8 @@ class KernelCase(ArtifactCase):
         server = server or self.server
         server.ask("logging/setLevel", level="info")
         number = server.start("tools/call", name="execute_code", arguments={
-            "code": code, "timeout": 100, "session_id": self.session, "kernel": "main", **arguments})
+            "code": code, "timeout": 100, "session_id": self.session, "kernel": "main",
+            **arguments})
         while server.lines.get(timeout=DEADLINE).get("method") != "notifications/message":
             pass
         server.ask("logging/setLevel", level="error")
@@ -84,10 +85,11 @@ class Cells(KernelCase):
     def test_what_a_cell_cannot_have_is_told_with_the_way_out(self):
         self.assertIn("create_session", self.bad(self.server.run("1", kernel="main")))
         for name, value in (("stdin", "x"), ("args", ["x"])):
-            self.assertIn(name, self.bad(self.server.run("1", kernel="main", session_id=self.session,
-                                                         **{name: value})))
+            result = self.server.run("1", kernel="main", session_id=self.session, **{name: value})
+            self.assertIn(name, self.bad(result))
         for name in ("", "a/b", "../x", "a b", "x" * 64, "é"):
-            self.assertTrue(self.bad(self.server.run("1", kernel=name, session_id=self.session)), name)
+            result = self.server.run("1", kernel=name, session_id=self.session)
+            self.assertTrue(self.bad(result), name)
         self.cell("1")
         self.assertIn("main", self.bad(self.server.run("1", "ruby", kernel="main",
                                                        session_id=self.session)))
@@ -185,8 +187,8 @@ class Managed(KernelCase):
             self.cell(f"{n} + 1")
         self.cell("1", language="ruby", kernel="other")
         main, other = self.good(self.manage("list", None))["kernels"]
-        self.assertEqual((main["name"], main["language"], main["alive"], main["busy"], main["cells"],
-                          main["starts"]), ("main", "python", True, False, 3, 1))
+        told = [main[key] for key in ("name", "language", "alive", "busy", "cells", "starts")]
+        self.assertEqual(told, ["main", "python", True, False, 3, 1])
         self.assertEqual((other["name"], other["language"]), ("other", "ruby"))
         cells = self.good(self.manage("history"))["cells"]
         self.assertEqual([(c["number"], c["code"], c["value"], c["exit_code"]) for c in cells],

@@ -81,7 +81,7 @@ static const struct entry *find_entry(const struct mcp_record *record, uint32_t 
 	const struct entry *entry, *found = NULL;
 
 	TAILQ_FOREACH(entry, &record->entries, link)
-		found = entry->number == number ? entry : found;
+	found = entry->number == number ? entry : found;
 	return found;
 }
 
@@ -92,8 +92,8 @@ static struct mcp_record *find_record(struct mcp_shelf *shelf, const char *sessi
 	struct mcp_record *record;
 
 	LIST_FOREACH(record, &shelf->records, link)
-		if (strcmp(record->session_id, session_id) == 0)
-			return record;
+	if (strcmp(record->session_id, session_id) == 0)
+		return record;
 	return NULL;
 }
 
@@ -171,8 +171,8 @@ static int refuse(const struct mcp_record *record, uint32_t number, struct sbx_e
 	if (first == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifacts");
 	last = TAILQ_LAST(&record->entries, entries);
-	return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifact %u; it has %u to %u", number,
-			first->number, last->number);
+	return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifact %u; it has %u to %u",
+			number, first->number, last->number);
 }
 
 int mcp_shelf_find(struct mcp_shelf *shelf, const char *session_id, uint32_t number,

@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EMBEDDED_MOST 4			  /* times what one may have, in all of an answer */
-#define CHARTS_MOST   ((size_t)32 << 10)  /* bytes of chart data in an answer */
-#define CHART_DEPTH   24		  /* arrays and objects in each other */
+#define EMBEDDED_MOST 4			 /* times what one may have, in all of an answer */
+#define CHARTS_MOST   ((size_t)32 << 10) /* bytes of chart data in an answer */
+#define CHART_DEPTH   24		 /* arrays and objects in each other */
 #define CHANGES_MOST  100
 #define LINES_MAX     ((size_t)256 << 10)
 
-enum place { LEFT_OUT, AS_IMAGE, AS_RESOURCE };
+enum place {
+	LEFT_OUT,
+	AS_IMAGE,
+	AS_RESOURCE
+};
 
 /* One artifact in an answer. */
 struct mcp_exhibit {
@@ -131,8 +135,8 @@ void mcp_show_gather(struct mcp_show *show, struct mcp_call *call, struct sbx_se
 		&((const struct mcp_sandbox *)mcp_call_userdata(call))->environment;
 	struct room room = {e->image_bytes, e->embed_bytes, EMBEDDED_MOST * e->embed_bytes,
 			    e->answer_bytes};
-	size_t count = result->artifact_count < MCP_SHOW_MOST ? result->artifact_count
-							      : MCP_SHOW_MOST;
+	size_t count =
+		result->artifact_count < MCP_SHOW_MOST ? result->artifact_count : MCP_SHOW_MOST;
 
 	show->result = result;
 	snprintf(show->session_id, sizeof(show->session_id), "%s", session_id ? session_id : "");
@@ -382,11 +386,11 @@ static const char *place_name(enum place place)
 static json_t *describe(const struct mcp_show *show, const struct mcp_exhibit *e, size_t *charts)
 {
 	const struct sbx_artifact *a = e->artifact;
-	json_t *object = json_pack("{s:I, s:o, s:s, s:s, s:I}", "number", (json_int_t)a->number,
-				   "name", mcp_program_text(a->name), "kind",
-				   sbx_artifact_kind_name(a->kind), "mime_type",
-				   e->mime_type[0] ? e->mime_type : "application/octet-stream",
-				   "size", (json_int_t)a->size);
+	json_t *object =
+		json_pack("{s:I, s:o, s:s, s:s, s:I}", "number", (json_int_t)a->number, "name",
+			  mcp_program_text(a->name), "kind", sbx_artifact_kind_name(a->kind),
+			  "mime_type", e->mime_type[0] ? e->mime_type : "application/octet-stream",
+			  "size", (json_int_t)a->size);
 
 	if (object == NULL)
 		return NULL;
