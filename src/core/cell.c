@@ -24,7 +24,6 @@ struct cell {
 	const char *support;
 	char name[300];	  /* what tracebacks call it */
 	uint32_t number;
-	uint64_t start_ns;
 };
 
 /* ---- what may be a cell ---- */
@@ -73,7 +72,8 @@ static void set_busy(struct cell *cell, bool busy)
 	cell->k->busy = busy;
 	cell->k->running = false;
 	if (busy) {
-		cell->k->discarded = cell->k->interrupted = false;
+		cell->k->discarded = false;
+		cell->k->interrupts = 0;
 		cell->number = ++cell->k->cells;
 	}
 	pthread_mutex_unlock(&kernels->lock);
@@ -82,18 +82,14 @@ static void set_busy(struct cell *cell, bool busy)
 /* From now on others may signal it. False when one wanted to interrupt it before. */
 static bool begin_running(struct cell *cell)
 {
-	struct sbx_cancel *cancel = cell->op.io->cancel;
 	struct sbx_kernels *kernels = &cell->op.s->kernels;
-	bool interrupted;
 
 	pthread_mutex_lock(&kernels->lock);
 	cell->k->running = true;
-	interrupted = cell->k->interrupted;
 	if (cell->k->discarded)
 		sbx_background_signal(&cell->k->b, SIGKILL);
 	pthread_mutex_unlock(&kernels->lock);
-	return !interrupted && (cancel == NULL || atomic_load(&cancel->interrupts) ==
-							  cell->watch.interrupts);
+	return sbx_kernel_interrupts(cell->k, cell->op.io->cancel) == cell->watch.interrupts;
 }
 
 static int await_silent(struct cell *cell, const char *code, struct sbx_error *err)
@@ -211,14 +207,14 @@ static int run_code(struct cell *cell, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	cell->k->b.oom_kills = cell->op.x.oom_kills;
-	cell->start_ns = sbx_now_ns();
+	cell->watch.begun_ns = sbx_now_ns();
 	cell->watch.deadline_ns = cell->op.deadline_ns;
 	connect_callbacks(cell, true);
 	r = sbx_kernel_ask_run(cell->k, &what, err);
 	if (r == 0)
 		r = sbx_kernel_await(cell->k, &cell->watch, err);
 	connect_callbacks(cell, false);
-	cell->op.result->timings.run = sbx_now_ns() - cell->start_ns;
+	cell->op.result->timings.run = sbx_now_ns() - cell->watch.begun_ns;
 	return r;
 }
 
