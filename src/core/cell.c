@@ -9,6 +9,7 @@
 #include "core/cancel.h"
 #include "core/kernel_inside.h"
 #include "core/operation.h"
+#include "core/result.h"
 #include "core/support.h"
 
 #include <errno.h>
@@ -197,6 +198,40 @@ static void connect_callbacks(struct cell *cell, bool connected)
 	cell->k->io.userdata = io->userdata;
 }
 
+/* What earlier cells have shown whose artifacts nobody wanted, and threads since, is not this one's. */
+static int pass_over_earlier(struct cell *cell, struct sbx_error *err)
+{
+	struct sbx_result *nobodys = sbx_result_empty();
+	struct sbx_collection c = {0};
+	int r;
+
+	if (nobodys == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	r = sbx_collection_begin(&c, cell->op.s, &cell->k->folder, err);
+	while (r == 0 && !c.marked && !cell->op.s->link.lost)
+		r = sbx_link_await(&cell->op.s->link, cell->op.io->cancel, err);
+	if (r == 0)
+		r = sbx_collection_finish(&c, nobodys, cell->op.io->cancel, err);
+	sbx_collection_done(&c);
+	sbx_result_free(nobodys);
+	return r;
+}
+
+/* The collection is finished with the operation. */
+static int begin_collection(struct cell *cell, struct sbx_error *err)
+{
+	int r = 0;
+
+	if (!cell->op.io->artifacts) {
+		cell->k->unseen = true;
+		return 0;
+	}
+	if (cell->k->unseen)
+		r = pass_over_earlier(cell, err);
+	cell->k->unseen = false;
+	return r < 0 ? r : sbx_collection_begin(&cell->op.collection, cell->op.s, &cell->k->folder, err);
+}
+
 static int run_code(struct cell *cell, struct sbx_error *err)
 {
 	const struct sbx_run *run = cell->run;
@@ -204,6 +239,8 @@ static int run_code(struct cell *cell, struct sbx_error *err)
 		.code = run->code, .code_len = run->code_len, .name = cell->name};
 	int r = tell_earlier_output(cell, err);
 
+	if (r == 0)
+		r = begin_collection(cell, err);
 	if (r < 0)
 		return r;
 	cell->k->b.oom_kills = cell->op.x.oom_kills;

@@ -83,6 +83,7 @@ static void free_kernel(struct sbx_kernel *k)
 {
 	sbx_kernel_bury(k);
 	sbx_history_done(&k->history);
+	sbx_artifact_folder_done(&k->folder);
 	free(k);
 }
 

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/artifacts.h"
 #include "core/background.h"
 #include "core/kernels.h"
 #include "lang/lang.h"
@@ -47,6 +48,8 @@ struct sbx_kernel {
 	const char *set; /* of libraries that it sees, or NULL */
 	bool lost_state; /* it ended, nobody asked it to, and no result has said so */
 	char end[128];	 /* how, as the end of "the kernel …" */
+	struct sbx_artifact_folder folder; /* of all its lives */
+	bool unseen; /* a cell may have shown something since it was looked at */
 
 	/* Never changes: */
 	struct sbx_session *session;

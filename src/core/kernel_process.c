@@ -168,8 +168,17 @@ static int expand(struct sbx_kernel *k, const char *support, const char *set, ch
 	const struct sbx_lang_kernel *row = k->lang->kernel;
 	const char *const *template = set && row->run_with_set ? row->run_with_set : row->run;
 	struct sbx_lang_values values;
+	struct sbx_artifact_env artifacts = {
+		.support = support,
+		.folder = k->folder.path,
+		.first = sbx_artifact_first(k->session),
+	};
 	struct sbx_env_sources sources = {
-		.session = k->session, .lang = k->lang, .values = &values};
+		.session = k->session,
+		.lang = k->lang,
+		.values = &values,
+		.artifacts = &artifacts,
+	};
 
 	sbx_operation_set_limits(k->session, &values);
 	values.set = set;
@@ -239,6 +248,30 @@ static int await_ready(struct sbx_kernel *k, struct sbx_cancel *cancel, struct s
 	return r < 0 || (!k->asked && sbx_kernel_is_running(k)) ? r : fail_start(k, &w, err);
 }
 
+/* A collection that is not finished makes its folder, on the way to the EXEC. */
+static int make_folder(struct sbx_kernel *k, struct sbx_collection *c, struct sbx_error *err)
+{
+	int r = 0;
+
+	if (k->folder.path == NULL)
+		r = sbx_artifact_folder_init(&k->folder, k->session, err);
+	return r < 0 ? r : sbx_collection_begin(c, k->session, &k->folder, err);
+}
+
+static int start_and_await(struct sbx_kernel *k, const char *support, const char *set,
+			   struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_collection c = {0};
+	int r = make_folder(k, &c, err);
+
+	if (r == 0)
+		r = start(k, support, set, cancel, err);
+	if (r == 0)
+		r = await_ready(k, cancel, err);
+	sbx_collection_done(&c);
+	return r;
+}
+
 int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set,
 		      struct sbx_cancel *cancel, struct sbx_error *err)
 {
@@ -253,9 +286,7 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 	k->asked = true;
 	k->asked_id = 0;
 	k->set = set;
-	r = start(k, support, set, cancel, err);
-	if (r == 0)
-		r = await_ready(k, cancel, err);
+	r = start_and_await(k, support, set, cancel, err);
 	if (r == 0)
 		return 0;
 	if (!k->session->link.failed)

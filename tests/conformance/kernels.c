@@ -712,6 +712,20 @@ static void files_are_there_before_the_cell_runs(void **state)
 	says(cell(t, "print(open('data/in.txt').read())"), "within\n");
 }
 
+static void what_a_cell_makes_is_its_own(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+
+	cell(t, "open('unwanted.csv', 'w').write('a,b')");
+	t->io.artifacts = true;
+	r = cell(t, "open('wanted.csv', 'w').write('a,b')");
+	assert_int_equal(r->artifact_count, 1);
+	assert_non_null(strstr(r->artifacts[0].path, "/wanted.csv"));
+	assert_int_equal(r->change_count, 1);
+	assert_int_equal(cell(t, "1")->artifact_count, 0);
+}
+
 static void tracebacks_name_the_cell_and_its_lines(void **state)
 {
 	const struct sbx_result *r;
@@ -835,6 +849,26 @@ static void ipython_has_its_magics(void **state)
 	says(rich_cell(*state, "display(42)"), "42\n");
 }
 
+static void what_ipython_displays_comes_with_its_cell(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+	uint32_t before;
+
+	if (rich_cell(t, "from IPython.display import HTML")->exit_code != 0)
+		test_skip_promised("IPython is not installed for the system's Python");
+	rich_cell(t, "display(HTML('<i>unwanted</i>'))");
+	t->io.artifacts = true;
+	r = rich_cell(t, "display(HTML('<b>one</b>'))\nHTML('<b>two</b>')");
+	assert_int_equal(r->artifact_count, 2);
+	assert_int_equal(r->artifacts[0].kind, SBX_ARTIFACT_DISPLAY);
+	assert_string_equal(r->artifacts[0].mime_type, "text/html");
+	before = r->artifacts[1].number;
+	r = rich_cell(t, "raise ValueError(display(HTML('<b>three</b>')))");
+	assert_int_equal(r->artifact_count, 1);
+	assert_true(r->artifacts[0].number > before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -871,6 +905,7 @@ int main(void)
 		sandbox_test(an_interpreter_that_is_missing_is_named),
 		sandbox_test(output_comes_to_callbacks_with_the_value_behind_it),
 		sandbox_test(files_are_there_before_the_cell_runs),
+		sandbox_test(what_a_cell_makes_is_its_own),
 		sandbox_test(tracebacks_name_the_cell_and_its_lines),
 		sandbox_test(javascript_keeps_its_state_and_awaits_at_the_top),
 		sandbox_test(ruby_keeps_its_state),
@@ -879,6 +914,7 @@ int main(void)
 		sandbox_test(a_loop_of_any_language_is_interrupted_and_the_state_survives),
 		sandbox_test(every_language_can_be_reset),
 		sandbox_test(ipython_has_its_magics),
+		sandbox_test(what_ipython_displays_comes_with_its_cell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
