@@ -26,10 +26,16 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support-fi
 from png import Picture  # noqa: E402
 
 STRICT = os.environ.get("SBX_TEST_STRICT") == "1"
-HAS_MATPLOTLIB = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"],
-                                capture_output=True).returncode == 0
-needs_matplotlib = unittest.skipUnless(HAS_MATPLOTLIB or STRICT,
-                                       "needs matplotlib for /usr/bin/python3")
+
+
+def needs(module):
+    """Skips a test or class where sandboxes have no such module; strict tests fail instead."""
+    has = subprocess.run(["/usr/bin/python3", "-c", "import " + module], capture_output=True)
+    return unittest.skipUnless(has.returncode == 0 or STRICT,
+                               f"needs {module} for /usr/bin/python3")
+
+
+needs_matplotlib = needs("matplotlib")
 
 # Each figure is one colour, so that its picture tells which it is.
 FIGURE = ("import matplotlib.pyplot as plt\n"
@@ -201,6 +207,14 @@ class Files(ArtifactCase):
         self.assertEqual(base64.b64decode(items["d.png"]["data"]), self.PNG)
         self.assertEqual(len({i["resource"]["uri"] for i in items.values() if "resource" in i}), 3)
 
+    def test_a_picture_page_of_any_language_comes_and_inputs_do_not(self):
+        result = self.server.run("plot(1:3); hist(c(1, 2, 2))", "r", timeout=100)
+        self.assertEqual([i["mimeType"] for i in self.items(result)], ["image/png"] * 2)
+        self.assertTrue(all(len(decode_picture(i).colours) > 1 for i in self.items(result)))
+        result = self.server.run("require('fs').copyFileSync('in.csv', 'out.csv')", "javascript",
+                                 files={"in.csv": "1,2\n"})
+        self.assertEqual([a["name"] for a in self.good(result)["artifacts"]], ["out.csv"])
+
     def test_the_files_that_a_run_wrote_are_told(self):
         session = self.create()
         run = self.good(self.server.run("open('kept', 'w').write('123')", session_id=session))
@@ -356,6 +370,11 @@ class Hostile(ArtifactCase):
         why = {a["name"]: a.get("not_shown") for a in self.good(result)["artifacts"]}
         self.assertEqual(why["a.png"], "is cut off")
         self.assertIn("8000 pixels", why["b.png"])
+        session = self.create()
+        self.good(self.server.run(put("a.png", cut), session_id=session))
+        result = self.server.tool("read_file", path="a.png", session_id=session)
+        self.assertEqual([c["type"] for c in result["content"]], ["text"])
+        self.assertEqual(base64.b64decode(self.good(result)["content"]), cut)
 
     def test_what_is_forged_is_not_believed(self):
         meta = {"mime": 'image/png"},{"', "kind": "plot", "source": "x" * 100,

@@ -9,11 +9,13 @@ import sys
 import unittest
 
 import sandbox_test
-from artifacts_test import FIGURE, ArtifactCase, decode_picture, needs_matplotlib
+from artifacts_test import FIGURE, ArtifactCase, decode_picture, needs, needs_matplotlib
 from sandbox_test import CLEAN, DEADLINE, Server
 from sessions_test import Peer
 
 from driver import HttpServer
+
+needs_ipython = needs("IPython")
 
 # Says that it is there, and goes on until somebody ends it.
 ENDLESS = "import time\nprint('here', flush=True)\nwhile True: time.sleep(0.01)"
@@ -104,6 +106,17 @@ class Cells(KernelCase):
             image, = self.items(result)
             colours = decode_picture(image).colours
             self.assertEqual(max(colours, key=colours.get)[:3], pixel)
+
+
+    @needs_ipython
+    def test_rich_output_of_a_cell_comes_as_what_it_is(self):
+        result = self.server.run("from IPython.display import HTML\nHTML('<b>bold</b>')",
+                                 session_id=self.session, kernel="main")
+        item, = self.items(result)
+        self.assertEqual((item["resource"]["mimeType"], item["resource"]["text"]),
+                         ("text/html", "<b>bold</b>"))
+        artifact, = self.good(result)["artifacts"]
+        self.assertEqual((artifact["kind"], artifact["uri"]), ("display", item["resource"]["uri"]))
 
 
 class Cancelled(KernelCase):
