@@ -303,6 +303,7 @@ static void a_saved_figure_has_the_format_it_was_saved_in(void **state)
 	};
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
+	char own[16];
 
 	need_module(t, "matplotlib");
 	need_module(t, "PIL");
@@ -316,8 +317,9 @@ static void a_saved_figure_has_the_format_it_was_saved_in(void **state)
 	for (size_t i = 0; i < r->artifact_count; i++) {
 		assert_is(&r->artifacts[i], SBX_ARTIFACT_PLOT, kinds[i][1], "matplotlib");
 		assert_non_null(strstr(r->artifacts[i].name, kinds[i][0]));
+		snprintf(own, sizeof(own), "x.%s", kinds[i][0]);
+		assert_non_null(find_change(r, own));
 	}
-	assert_int_equal(r->change_count, r->artifact_count);
 }
 
 /* Case 69. */
