@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# The shared library exports all that the public headers declare, and nothing else.
-# Usage: tests/symbols.sh SOURCE_ROOT LIBRARY
+# The shared library exports all that the public headers declare, and nothing else; the agent, which
+# runs where no library of this machine is, needs none.
+# Usage: tests/symbols.sh SOURCE_ROOT LIBRARY AGENT
 set -euo pipefail
 
 folder=$(mktemp -d)
@@ -24,8 +25,10 @@ check() {
 		status=1
 	fi
 }
-echo 1..3
+echo 1..4
 check 1 "only sbx_ names are exported" "$(grep -v '^sbx_' "$folder/exported" || true)"
 check 2 "what is exported is declared" "$(comm -23 "$folder/exported" "$folder/declared")"
 check 3 "what is declared is exported" "$(comm -13 "$folder/exported" "$folder/declared")"
+needs=$(readelf -lWd "$3" | grep -E 'NEEDED|interpreter' || true)
+check 4 "the agent needs no loader and no library" "$needs"
 exit $status

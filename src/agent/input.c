@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-void input_init(struct input *in, int fd)
+void input_init(struct input *in, int fd, enum wire_flow flow)
 {
-	*in = (struct input){.fd = fd, .waiting = SBX_BUF_INIT(WIRE_WINDOW)};
+	*in = (struct input){.fd = fd, .flow = flow, .waiting = SBX_BUF_INIT(WIRE_WINDOW)};
 }
 
 static void close_pipe(struct input *in)
@@ -66,7 +66,7 @@ void input_pump(struct input *in, struct sbx_conn *conn, uint32_t channel)
 		return;
 	in->at = in->waiting.len;
 	if (in->owed > 0 && !in->ended)
-		send_credit(conn, channel, WIRE_FLOW_STDIN, in->owed);
+		send_credit(conn, channel, in->flow, in->owed);
 	in->owed = 0;
 	if (in->ended)
 		close_pipe(in);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stdin of a program: what the host sent and the program has not read yet, at most the credit
- * that the host was given. A program that closed its stdin loses the rest silently, as in a
- * pipeline of a shell.
+ * Stdin of a program, or its control socket's one way: what the host sent and the program has not
+ * read yet, at most the credit that the host was given. A program that closed its end loses the
+ * rest silently, as in a pipeline of a shell.
  */
 #pragma once
 
@@ -11,14 +11,15 @@
 #include <stdbool.h>
 
 struct input {
-	int fd; /* our end of the pipe, or -1: none, or closed */
+	int fd; /* our end of it, or -1: none, or closed */
+	enum wire_flow flow;
 	struct sbx_buf waiting;
 	size_t at;
 	size_t owed; /* bytes the host may send no more until we grant them again */
 	bool ended;  /* STDIN_EOF was received */
 };
 
-void input_init(struct input *in, int fd);
+void input_init(struct input *in, int fd, enum wire_flow flow);
 void input_done(struct input *in);
 
 /* False when the host sent more than its credit. */

@@ -127,13 +127,27 @@ static void end(struct output *o)
 	o->fd = -1;
 }
 
-static void begin_closing(struct output *o)
+static uint64_t count_waiting(const struct output *o)
 {
 	int bytes = 0;
 
-	if (ioctl(o->fd, FIONREAD, &bytes) == 0)
-		o->rest = (uint64_t)bytes;
+	return ioctl(o->fd, FIONREAD, &bytes) == 0 ? (uint64_t)bytes : 0;
+}
+
+static void begin_closing(struct output *o)
+{
+	o->rest = count_waiting(o);
 	o->closing = true;
+}
+
+void output_mark(struct output *o)
+{
+	o->marked = o->fd < 0 ? 0 : count_waiting(o);
+}
+
+bool output_is_past_mark(const struct output *o)
+{
+	return o->fd < 0 || o->marked == 0;
 }
 
 /* Whether the last of what was in the pipe at the program's end has now been read. */
@@ -152,6 +166,7 @@ static void read_pipe(struct output *o, struct sbx_conn *conn, uint32_t channel,
 
 		if (n > 0) {
 			o->total += (uint64_t)n;
+			o->marked -= (uint64_t)n < o->marked ? (uint64_t)n : o->marked;
 			if (n >= 32768 && !o->grown)
 				grow_pipe(o);
 			if (was_last(o, (uint64_t)n))

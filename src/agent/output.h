@@ -22,6 +22,7 @@ struct output {
 	bool grown; /* the pipe was made larger */
 	bool closing;  /* the program is over, and … */
 	uint64_t rest; /* … what was in the pipe then and was not read yet */
+	uint64_t marked; /* of what was in the pipe at output_mark(), not read yet */
 	uint64_t head_left;
 	size_t credit;
 	char *ring;
@@ -42,6 +43,10 @@ bool output_wants_read(const struct output *o, const struct sbx_conn *conn);
 /* Read what there is, within reason, and send what may be sent. When the program is over, what
  * is in the pipe then is the last of it: others may have it open and write for ever. */
 void output_pump(struct output *o, struct sbx_conn *conn, uint32_t channel, bool over);
+
+/* Remember what is in the pipe now; and whether all of that was read. */
+void output_mark(struct output *o);
+bool output_is_past_mark(const struct output *o);
 
 /* All was read and sent. */
 bool output_is_finished(const struct output *o);

@@ -34,7 +34,7 @@ static int launch_in_pipes(struct program *p, const struct wire_exec *exec,
 			   struct agent_pipes *pipes, struct sbx_error *err)
 {
 	struct agent_spawn s = {.fence = fence, .exec = exec};
-	int r = agent_pipes_open(pipes, (exec->flags & WIRE_EXEC_STDIN) != 0, fence);
+	int r = agent_pipes_open(pipes, exec->flags, fence);
 
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot make pipes for '%.128s'", exec->argv[0]);
@@ -60,14 +60,19 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 		return;
 	}
 	*p = (struct program){
-		.start_ns = sbx_now_ns(), .cpu_ms = exec->cpu_ms, .supervisor = {.fd = -1}};
+		.start_ns = sbx_now_ns(),
+		.cpu_ms = exec->cpu_ms,
+		.has_control = (exec->flags & WIRE_EXEC_CONTROL) != 0,
+		.supervisor = {.fd = -1},
+	};
 	if (launch_in_pipes(p, exec, fence, supervisors, &pipes, &err) < 0) {
 		send_failure(conn, channel, &err);
 		return;
 	}
 	p->channel = channel;
 	p->deadline_ns = sbx_deadline_ns(exec->wall_ms);
-	input_init(&p->input, pipes.ours[0]);
+	input_init(&p->input, pipes.ours[0], WIRE_FLOW_STDIN);
+	control_init(&p->control, pipes.ours[3]);
 	for (int i = 0; i < 2; i++)
 		output_init(&p->outputs[i], pipes.ours[1 + i], types[i],
 			    (exec->flags & WIRE_EXEC_FORWARD) != 0, exec->head_bytes,
@@ -124,9 +129,11 @@ static int take_credit(struct program *p, const struct wire_frame *frame, struct
 	struct wire_credit m;
 	struct output *o;
 
-	if (!wire_credit_parse(frame->payload, frame->len, &m) ||
-	    (m.flow != WIRE_FLOW_STDOUT && m.flow != WIRE_FLOW_STDERR))
+	if (!wire_credit_parse(frame->payload, frame->len, &m) || m.flow == WIRE_FLOW_STDIN ||
+	    (m.flow == WIRE_FLOW_DATA && !p->has_control))
 		return sbx_fail(err, SBX_E_PROTOCOL, "malformed CREDIT");
+	if (m.flow == WIRE_FLOW_DATA)
+		return control_grant(&p->control, m.bytes, err);
 	o = &p->outputs[m.flow - WIRE_FLOW_STDOUT];
 	if (m.bytes > WIRE_WINDOW - o->credit)
 		return sbx_fail(err, SBX_E_PROTOCOL, "more CREDIT than a window");
@@ -145,6 +152,9 @@ int program_take(struct program *p, const struct wire_frame *frame, struct sbx_e
 		return 0;
 	}
 	if (frame->type == WIRE_STDIN && input_add(&p->input, frame->payload, frame->len))
+		return 0;
+	if (frame->type == WIRE_DATA && p->has_control &&
+	    input_add(&p->control.in, frame->payload, frame->len))
 		return 0;
 	return sbx_fail(err, SBX_E_PROTOCOL, "%s is out of turn or beyond its credit",
 			wire_type_name(frame->type));
@@ -225,6 +235,7 @@ void program_poll(const struct program *p, const struct sbx_conn *conn,
 		if (output_wants_read(&p->outputs[i], conn))
 			fds[1 + i] = (struct pollfd){.fd = p->outputs[i].fd, .events = POLLIN};
 	}
+	fds[4] = control_poll(&p->control, conn);
 }
 
 /* The end of a background program comes by its supervisor. */
@@ -253,11 +264,14 @@ void program_pump(struct program *p, struct sbx_conn *conn)
 	input_pump(&p->input, conn, p->channel);
 	for (int i = 0; i < 2; i++)
 		output_pump(&p->outputs[i], conn, p->channel, p->over);
-	if (!p->over || !output_is_finished(&p->outputs[0]) || !output_is_finished(&p->outputs[1]))
+	control_pump(&p->control, conn, p->channel, p->outputs, p->over);
+	if (!p->over || !output_is_finished(&p->outputs[0]) ||
+	    !output_is_finished(&p->outputs[1]) || !control_is_finished(&p->control))
 		return;
 
 	send_exit(p, conn);
 	input_done(&p->input);
+	control_done(&p->control);
 	for (int i = 0; i < 2; i++)
 		output_done(&p->outputs[i]);
 	p->channel = 0;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "agent/control.h"
 #include "agent/fence.h"
 #include "agent/input.h"
 #include "agent/output.h"
@@ -20,6 +21,7 @@
 
 struct program {
 	uint32_t channel; /* 0: none */
+	bool has_control;
 	bool over;	  /* the first process has ended, and the tree with it */
 	enum wire_reason reason;
 	uint64_t cpu_ms;
@@ -28,9 +30,10 @@ struct program {
 	struct supervisor supervisor; /* of one in the background; its fd is -1 else */
 	struct input input;
 	struct output outputs[2];
+	struct control control; /* of one that has it; its fd is -1 else */
 };
 
-#define PROGRAM_POLLFDS 4
+#define PROGRAM_POLLFDS 5
 
 /* Start one; what goes wrong is told to the host on its channel. */
 void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,

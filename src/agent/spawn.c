@@ -45,14 +45,16 @@ static const char *find_path(char *const *env)
 	return DEFAULT_PATH;
 }
 
-static int child_place_fds(const int fds[3])
+static int child_place_fds(const int fds[AGENT_PROGRAM_FDS])
 {
-	for (int i = 0; i < 3; i++) {
+	unsigned int count = 0;
+
+	for (int i = 0; i < AGENT_PROGRAM_FDS && fds[i] >= 0; i++, count++) {
 		if (dup2(fds[i], i) < 0)
 			return -errno;
 	}
 	/* All of the agent's are close-on-exec as they are; this is for those it does not know. */
-	syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+	syscall(SYS_close_range, count, ~0U, CLOSE_RANGE_CLOEXEC);
 	return 0;
 }
 

@@ -12,10 +12,12 @@
 
 #include <sys/types.h>
 
+#define AGENT_PROGRAM_FDS 4
+
 struct agent_spawn {
 	const struct agent_fence *fence;
 	const struct wire_exec *exec;
-	int fds[3]; /* what becomes 0, 1, 2; each is 3 or more and close-on-exec */
+	int fds[AGENT_PROGRAM_FDS]; /* what becomes 0, 1, 2, 3; each is 4 or more, or -1 for no 3 */
 };
 
 /* Start it: *ret_pid is its process, its session and its process group. */

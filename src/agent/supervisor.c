@@ -26,10 +26,10 @@ struct end_word {
 
 /* ---- the supervisor itself ---- */
 
-/* All but 0, 1, 2 of the program-to-be, which are the agent's /dev/null, and the pipe. */
+/* All but 0, 1, 2, 3 of the program-to-be, which are the agent's own still, and the pipe. */
 static void close_others(const struct agent_spawn *s, int fd)
 {
-	int keep[] = {s->fds[0], s->fds[1], s->fds[2], s->fence->landlock_fd, fd};
+	int keep[] = {s->fds[0], s->fds[1], s->fds[2], s->fds[3], s->fence->landlock_fd, fd};
 	int last = 2;
 
 	for (;;) {
@@ -95,8 +95,10 @@ static _Noreturn void supervise(const struct agent_spawn *s, int fd, pid_t agent
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (agent_spawn(s, &word.program, &word.err) < 0)
 		word.program = 0;
-	for (int i = 0; i < 3; i++)
-		close(s->fds[i]);
+	for (int i = 0; i < AGENT_PROGRAM_FDS; i++) {
+		if (s->fds[i] >= 0)
+			close(s->fds[i]);
+	}
 	tell(fd, &word, sizeof(word));
 	if (word.program == 0)
 		_exit(0);

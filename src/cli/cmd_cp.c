@@ -6,6 +6,7 @@
 #include "cli/signals.h"
 #include "cli/spool.h"
 #include "cli/trouble.h"
+#include "cli/value.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,28 +22,15 @@ struct meter {
 	bool shown;
 };
 
-static void format_size(unsigned long long bytes, char ret[24])
-{
-	static const char units[] = "BKMGT";
-	double value = (double)bytes;
-	int unit = 0;
-
-	while (value >= 1024 && unit < 4) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(ret, 24, unit ? "%.1f%c" : "%.0f%c", value, units[unit]);
-}
-
 /* One line that the next one takes the place of: \r, and ESC [ K clears to the line's end. */
 static void show_progress(const struct post_progress *progress, const char *path, void *userdata)
 {
 	struct meter *meter = userdata;
 	auto_free char *tame = listing_tame(path);
-	char done[24], total[24];
+	char done[VALUE_TEXT_MAX], total[VALUE_TEXT_MAX];
 
-	format_size(progress->done, done);
-	format_size(progress->total, total);
+	value_round(progress->done, done);
+	value_round(progress->total, total);
 	meter->shown = true;
 	dprintf(STDERR_FILENO, "\r%s%s%s %.40s\033[K", done, progress->total ? " of " : "",
 		progress->total ? total : "", tame ? tame : "");

@@ -4,6 +4,7 @@
  * every start of this one slower. Its options are rows of our table, so a mistake is told here
  * as it would be there; then it takes our place.
  */
+#include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/mcp_install.h"
 #include "cli/trouble.h"
@@ -25,24 +26,6 @@ static int count(char **words)
 	return n;
 }
 
-/* The server beside our own file: where both are installed, and where both are built. */
-static bool find_beside(char ret[PATH_MAX])
-{
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (len <= 0)
-		return false;
-	self[len] = '\0';
-	slash = strrchr(self, '/');
-	if (slash == NULL || (size_t)(slash - self) + sizeof("/" SERVER) > PATH_MAX)
-		return false;
-	*slash = '\0';
-	snprintf(ret, PATH_MAX, "%.*s/" SERVER, (int)(PATH_MAX - sizeof("/" SERVER)), self);
-	return access(ret, X_OK) == 0;
-}
-
 static int exec_server(char **words)
 {
 	char path[PATH_MAX];
@@ -54,7 +37,7 @@ static int exec_server(char **words)
 	}
 	argv[0] = (char *)SERVER;
 	memcpy(argv + 1, words, (size_t)count(words) * sizeof(*argv));
-	if (find_beside(path))
+	if (beside_find(SERVER, path))
 		execv(path, argv);
 	execvp(SERVER, argv);
 	cli_say("cannot start '%s', the MCP server: %s; it belongs beside llm-sandbox or in PATH",

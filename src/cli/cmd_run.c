@@ -4,6 +4,19 @@
 #include "cli/per_run.h"
 #include "cli/trouble.h"
 
+static int check_kernel(const struct settings *s, const struct source *source, struct sbx_error *err)
+{
+	if (s->kernel == NULL)
+		return 0;
+	if (s->session == NULL)
+		return cli_fail(err, SBX_E_INVALID,
+				"--kernel needs --session: a fresh sandbox ends with its code, and "
+				"the kernel's state with it");
+	if (source->args[0] != NULL)
+		return cli_fail(err, SBX_E_INVALID, "a cell of a kernel has no arguments");
+	return 0;
+}
+
 static int run_source(const struct settings *s, const struct source *source, struct job *job)
 {
 	/* A session has the caches that were there when it started. */
@@ -12,7 +25,8 @@ static int run_source(const struct settings *s, const struct source *source, str
 	job->source = source;
 	job->libraries = s->libraries;
 	job->language = source->language->id;
-	job->use_stdin = !source->from_stdin;
+	job->kernel = s->kernel;
+	job->use_stdin = !source->from_stdin && s->kernel == NULL;
 	return execute(s, job);
 }
 
@@ -25,6 +39,8 @@ static int run_with(const struct invocation *inv, const struct settings *s)
 
 	if (r == 0)
 		r = source_read(inv, s, &source, &err);
+	if (r == 0)
+		r = check_kernel(s, &source, &err);
 	status = r < 0 ? execute_fail(s, &err) : run_source(s, &source, &job);
 	free(source.code);
 	per_run_done(&job);

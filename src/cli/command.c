@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-	&cmd_run,	    &cmd_exec,
+	&cmd_run,	    &cmd_exec,	       &cmd_repl,
 	&cmd_session_start, &cmd_session_list, &cmd_session_stop,
 	&cmd_session_logs,  &cmd_session_kill,
 	&cmd_cp,	    &cmd_ls,	       &cmd_cat,
@@ -168,7 +168,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	struct sbx_error err;
 	int status;
 
-	if (parse_line(command, argc, argv, &inv, &err) < 0)
+	if (parse_words(command, argc, argv, &inv, &err) < 0)
 		return cli_usage(&err, command->name);
 	status = asks_help(&inv) ? help_command(STDOUT_FILENO, command) : command->run(&inv);
 	free(inv.given);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/execute.h"
 
+#include "cli/artifacts.h"
+#include "cli/gallery.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
@@ -71,7 +73,7 @@ int execute_plan(const struct settings *s)
 
 /* ---- the result ---- */
 
-static int result_status(const struct outcome *outcome)
+int execute_status(const struct outcome *outcome)
 {
 	const struct sbx_result *result = outcome->result;
 
@@ -97,7 +99,7 @@ int execute_show(struct output *o, const struct settings *s, const struct outcom
 		output_result(o, outcome->result);
 	output_finish(o);
 	if (s->json) {
-		output_text(o, outcome->json);
+		output_text(o, outcome->told ? outcome->told : outcome->json);
 		output_text(o, "\n");
 	}
 	if (o->failed)
@@ -106,7 +108,7 @@ int execute_show(struct output *o, const struct settings *s, const struct outcom
 		cli_say("%s", outcome->result->message);
 	if (outcome->note[0] != '\0' && !s->json)
 		cli_say("%s", outcome->note);
-	return result_status(outcome);
+	return execute_status(outcome);
 }
 
 /* ---- the run ---- */
@@ -120,9 +122,71 @@ static int fail_run(const struct settings *s, const struct output *o, int killed
 	return o->failed ? execute_output_status(o) : execute_fail(s, err);
 }
 
+/* ---- what it left behind ---- */
+
+static struct site site_of(const struct settings *s, const struct outcome *outcome)
+{
+	return (struct site){.session = outcome->session, .name = s->session};
+}
+
+/* JSON tells where each artifact was saved, so they are saved before. */
+static int show_json(struct output *o, const struct settings *s, struct outcome *outcome,
+		     const char *folder)
+{
+	const struct sbx_result *result = outcome->result;
+	struct site site = site_of(s, outcome);
+	auto_free bool *saved = calloc(result->artifact_count + 1, sizeof(*saved));
+	auto_free char *told = NULL;
+	struct sbx_error err;
+	bool good;
+	int status;
+
+	if (saved == NULL) {
+		cli_fail(&err, SBX_E_SYSTEM, "out of memory");
+		return execute_fail(s, &err);
+	}
+	good = artifacts_save(&site, result, folder, saved);
+	if (artifacts_add_paths(outcome->json, result, folder, saved, s->stream ? 0 : 2, &told,
+				&err) < 0)
+		return execute_fail(s, &err);
+	outcome->told = told;
+	status = execute_show(o, s, outcome);
+	outcome->told = NULL;
+	return good || status != 0 ? status : STATUS_TROUBLE;
+}
+
+static int show_text(struct output *o, const struct settings *s, const struct outcome *outcome,
+		     const char *folder)
+{
+	const struct sbx_result *result = outcome->result;
+	struct site site = site_of(s, outcome);
+	auto_free bool *saved = calloc(result->artifact_count + 1, sizeof(*saved));
+	struct gallery gallery = {0};
+	int status = execute_show(o, s, outcome);
+	bool good = saved != NULL;
+
+	if (good && folder != NULL) {
+		good = artifacts_save(&site, result, folder, saved);
+		artifacts_list(result, folder);
+	}
+	if (s->show)
+		gallery_show(&gallery, &site, result, folder != NULL);
+	return good || status != 0 ? status : STATUS_TROUBLE;
+}
+
+static int show_all(struct output *o, const struct settings *s, struct outcome *outcome,
+		    const char *folder)
+{
+	if (s->json)
+		return folder ? show_json(o, s, outcome, folder) : execute_show(o, s, outcome);
+	return show_text(o, s, outcome, folder);
+}
+
 int execute(const struct settings *s, const struct job *job)
 {
 	const struct target *target = s->session ? &target_session : &target_here;
+	struct job wanted = *job;
+	char folder[PATH_MAX];
 	struct output output;
 	struct outcome outcome;
 	struct sbx_error err;
@@ -130,10 +194,14 @@ int execute(const struct settings *s, const struct job *job)
 
 	if (s->dry_run)
 		return execute_plan(s);
+	/* Before the run: a folder that cannot be made would lose what it makes. */
+	if (s->artifacts != NULL && artifacts_folder(s->artifacts, folder, &err) < 0)
+		return execute_fail(s, &err);
+	wanted.artifacts = s->artifacts != NULL || (s->show && !s->json && gallery_is_possible());
 	output_init(&output, s);
-	if (target->run(s, job, &output, &outcome, &err) < 0)
+	if (target->run(s, &wanted, &output, &outcome, &err) < 0)
 		return fail_run(s, &output, outcome.killed_by, &err);
-	status = execute_show(&output, s, &outcome);
+	status = show_all(&output, s, &outcome, s->artifacts ? folder : NULL);
 	target->done(&outcome);
 	return status;
 }

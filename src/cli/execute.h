@@ -13,6 +13,9 @@ int execute(const struct settings *s, const struct job *job);
 /* Show an outcome, and return the exit status that it has. */
 int execute_show(struct output *o, const struct settings *s, const struct outcome *outcome);
 
+/* The exit status of an outcome alone. */
+int execute_status(const struct outcome *outcome);
+
 /* Print the plan of the sandbox that the settings describe; returns the exit status. */
 int execute_plan(const struct settings *s);
 

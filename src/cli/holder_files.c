@@ -129,8 +129,8 @@ static int get_from_session(struct request *q, struct sbx_session *session, stru
 /* ---- read ---- */
 
 /* A piece; the session is free for others while the client takes its time with it. */
-static int read_piece(struct request *q, const char *path, uint64_t *offset, bool *ret_more,
-		      struct sbx_error *err)
+static int read_piece(struct request *q, const char *path, uint64_t most, uint64_t *offset,
+		      bool *ret_more, struct sbx_error *err)
 {
 	auto_free char *data = NULL;
 	struct sbx_session *session;
@@ -146,19 +146,19 @@ static int read_piece(struct request *q, const char *path, uint64_t *offset, boo
 		return r;
 	request_send(q, POST_STDOUT, data, len);
 	*offset += len;
-	*ret_more = len > 0 && *offset < size && q->failed == 0 && !q->gone;
+	*ret_more = len > 0 && *offset < size && *offset < most && q->failed == 0 && !q->gone;
 	return 0;
 }
 
 static int serve_read(struct request *q, struct sbx_error *err)
 {
 	auto_free char *path = NULL;
-	uint64_t offset = 0;
+	uint64_t offset = 0, most = request_number(q, "most"); /* about so much, where it is given */
 	bool more = true;
 	int r = request_text(q, "path", &path, err);
 
 	while (r == 0 && more)
-		r = read_piece(q, path, &offset, &more, err);
+		r = read_piece(q, path, most ? most : UINT64_MAX, &offset, &more, err);
 	return r;
 }
 

@@ -15,7 +15,8 @@
 #define STRINGS_MAX 262144
 #define PATIENCE_MS 200 /* with a client that does not read, before we look around */
 
-static const struct request_row *const tables[] = {session_requests, run_requests, file_requests};
+static const struct request_row *const tables[] = {session_requests, run_requests, file_requests,
+						    kernel_requests};
 
 /* ---- what is in it ---- */
 

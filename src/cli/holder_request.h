@@ -53,7 +53,8 @@ struct request_row {
 	const char *name;
 	int (*serve)(struct request *q, struct sbx_error *err);
 };
-extern const struct request_row session_requests[], run_requests[], file_requests[];
+extern const struct request_row session_requests[], run_requests[], file_requests[],
+	kernel_requests[];
 
 #define REQUEST_OWNER	"command line" /* of our sessions in the registry */
 #define REQUEST_ID_SIZE sizeof(((struct sbx_session_info *)NULL)->id)

@@ -4,6 +4,7 @@
 
 #include "cli/holder_programs.h"
 #include "cli/note.h"
+#include "cli/paper_artifacts.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 /* What the request says, taken apart; the strings are ours. */
 struct work {
 	bool is_code;
-	char *code, *file_name;
+	char *code, *file_name, *kernel; /* kernel: NULL for a run of its own */
 	size_t code_len;
 	const char *language;
 	char **args, **env, **libraries;
@@ -28,6 +29,7 @@ static void work_done(struct work *w)
 {
 	free(w->code);
 	free(w->file_name);
+	free(w->kernel);
 	paper_free_strings(w->args);
 	paper_free_strings(w->env);
 	paper_free_strings(w->libraries);
@@ -53,6 +55,7 @@ static int take_code(struct request *q, struct work *w, struct sbx_error *err)
 	if (w->language == NULL)
 		return cli_fail(err, SBX_E_INVALID, "the request has no 'language'");
 	w->file_name = paper_bytes(json_object_get(q->body, "file_name"));
+	w->kernel = paper_bytes(json_object_get(q->body, "kernel"));
 	if (json_array_size(json_object_get(q->body, "libraries")) == 0)
 		return 0;
 	return request_list(q, "libraries", &w->libraries, err);
@@ -77,6 +80,7 @@ static int take_work(struct request *q, struct work *w, struct sbx_error *err)
 		.on_stderr = streams ? pass_stderr : NULL,
 		.userdata = q,
 		.cancel = q->cancel,
+		.artifacts = request_flag(q, "artifacts"),
 	};
 	if (r == 0 && w->io.use_stdin_fd && w->io.stdin_fd < 0)
 		return cli_fail(err, SBX_E_INVALID, "the request came without its stdin");
@@ -92,8 +96,9 @@ static int do_work(struct sbx_session *session, const struct work *w, struct sbx
 		.code = w->code,
 		.code_len = w->code_len,
 		.file_name = w->file_name,
-		.args = (const char *const *)w->args,
+		.args = w->kernel ? NULL : (const char *const *)w->args,
 		.libraries = (const char *const *)w->libraries,
+		.kernel = w->kernel,
 		.io = w->io,
 	};
 
@@ -140,6 +145,9 @@ static int tell_result(struct request *q, const struct sbx_result *result, struc
 	json_object_set_new(a, "exit_code", json_integer(result->exit_code));
 	json_object_set_new(a, "reason", json_integer(result->reason));
 	json_object_set_new(a, "message", paper_text(result->message));
+	json_object_set_new(a, "kernel_ended", json_boolean(result->kernel_ended));
+	json_object_set_new(a, "artifacts", paper_artifacts(result));
+	json_object_set_new(a, "artifacts_left_out", json_integer(result->artifacts_left_out));
 	json_object_set_new(a, "stdout", output_json(&result->out));
 	json_object_set_new(a, "stderr", output_json(&result->errout));
 	if (json_object_get(q->body, "json_indent") != NULL)

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	int status;
 
 	start_program();
-	if (parse_line(&cmd_mcp, argc, argv, &inv, &err) < 0 || check_rest(&inv, &err) < 0 ||
+	if (parse_words(&cmd_mcp, argc, argv, &inv, &err) < 0 || check_rest(&inv, &err) < 0 ||
 	    command_flags(&inv, &settings, &err) < 0)
 		status = cli_usage(&err, cmd_mcp.name);
 	else

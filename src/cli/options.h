@@ -49,9 +49,12 @@ enum {
 	FOR_LIB_ADD = 65536,
 	FOR_LIB_LIST = 131072,
 	FOR_LIB_ID = 262144, /* lib remove, lock and verify */
+	FOR_REPL = 524288,
+	FOR_KERNEL = 1048576, /* kernel interrupt, restart, reset and end */
+	FOR_KERNEL_LIST = 2097152,
 	FOR_RUNS = FOR_RUN | FOR_EXEC,
-	FOR_SANDBOXES = FOR_RUNS | FOR_START,
-	FOR_ALL = 524287,
+	FOR_SANDBOXES = FOR_RUNS | FOR_START | FOR_REPL,
+	FOR_ALL = 4194303,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,

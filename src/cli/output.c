@@ -27,6 +27,8 @@ static void put(struct output *o, int fd, const void *data, size_t len)
 {
 	int r = o->failed ? 0 : file_write(fd, data, len);
 
+	if (len > 0)
+		o->midline = ((const char *)data)[len - 1] != '\n';
 	if (r < 0) {
 		o->failed = -r;
 		if (o->reach != NULL)

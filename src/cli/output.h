@@ -23,6 +23,7 @@ struct output {
 		size_t held_len;
 	} streams[2];
 	bool json;
+	bool midline; /* the last byte written was no line feed */
 	int failed; /* errno of a write, or 0 */
 	const struct reach *reach; /* of the run, or NULL */
 };

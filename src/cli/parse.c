@@ -114,7 +114,7 @@ static const char *last_word(char **argv)
 	return argv[optind - (has_value ? 2 : 1)];
 }
 
-int parse_line(const struct command *command, int argc, char **argv, struct invocation *ret,
+int parse_words(const struct command *command, int argc, char **argv, struct invocation *ret,
 	       struct sbx_error *err)
 {
 	struct grammar grammar;

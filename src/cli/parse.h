@@ -9,5 +9,5 @@
 #include "cli/command.h"
 
 /* argv[0] is the command's name. The caller frees ret->given. */
-int parse_line(const struct command *command, int argc, char **argv, struct invocation *ret,
+int parse_words(const struct command *command, int argc, char **argv, struct invocation *ret,
 	       struct sbx_error *err);

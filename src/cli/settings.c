@@ -45,6 +45,8 @@ void settings_done(struct settings *s)
 	free(s->config);
 	free(s->workdir);
 	free(s->session);
+	free(s->kernel);
+	free(s->artifacts);
 	json_decref(s->wishes);
 	free(s->http);
 	free(s->path);

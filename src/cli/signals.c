@@ -50,6 +50,8 @@ static void catch_signal(int number)
 
 void signals_connect(const struct reach *reach)
 {
+	interrupts = 0;
+	killed_by = 0;
 	target = reach;
 	catch_signal(SIGINT);
 	catch_signal(SIGTERM);

@@ -27,7 +27,7 @@ void source_list_languages(char *ret, size_t size)
 
 /* ---- language ---- */
 
-static int find_language(const char *name, struct source *ret, struct sbx_error *err)
+int source_choose_language(const char *name, struct source *ret, struct sbx_error *err)
 {
 	struct closest closest = {.typed = name};
 	const struct sbx_language_info *l;
@@ -50,7 +50,7 @@ static int choose_language(const char *wanted, const char *path, struct source *
 	const char *base = path ? basename(path) : NULL;
 	const struct sbx_language_info *guessed = base ? sbx_language_guess(base) : NULL;
 	char list[160];
-	int r = wanted ? find_language(wanted, ret, err) : 0;
+	int r = wanted ? source_choose_language(wanted, ret, err) : 0;
 
 	if (r < 0)
 		return r;

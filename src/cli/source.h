@@ -19,6 +19,9 @@ struct source {
 int source_read(const struct invocation *inv, const struct settings *s, struct source *ret,
 		struct sbx_error *err);
 
+/* Into ret->language; SBX_E_INVALID lists the languages that there are. */
+int source_choose_language(const char *name, struct source *ret, struct sbx_error *err);
+
 /* "python, java, …" */
 void source_list_languages(char *ret, size_t size);
 

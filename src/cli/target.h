@@ -20,14 +20,19 @@ struct job {
 	bool use_stdin;		     /* our stdin is the program's */
 	uint64_t timeout_ms;	     /* 0: what the sandbox has */
 	char **libraries;	     /* that the code needs, NULL-terminated, or NULL */
+	const char *kernel;	     /* whose cell the code is, or NULL */
+	bool artifacts;		     /* collect what it shows and makes */
+	struct sbx_session *session; /* that is open already, to run here, or NULL */
 	char **env; /* NULL-terminated; of a run in a session, else the sandbox has it; owned */
 };
 
 /* What came of it. */
 struct outcome {
 	const struct sbx_result *result;
+	struct sbx_session *session; /* it ran in, where that is ours, until `done` */
 	char note[NOTE_SIZE]; /* what the network refused, or "" */
 	char *json;	/* the result, where the settings want JSON */
+	const char *told; /* in its place, where that says more; or NULL */
 	int killed_by;	/* the signal of ours that ended it, or 0 */
 	void *internal; /* of the target */
 };

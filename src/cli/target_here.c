@@ -13,6 +13,7 @@
 struct here {
 	struct sbx_cancel *cancel;
 	struct sbx_session *session;
+	bool is_lent; /* the session is somebody else's to close */
 	struct sbx_result *result;
 };
 
@@ -28,7 +29,8 @@ static int run_job(struct sbx_session *session, const struct job *job, const str
 	run.code = job->source->code;
 	run.code_len = job->source->code_len;
 	run.file_name = job->source->file_name;
-	run.args = (const char *const *)job->source->args;
+	run.args = job->kernel ? NULL : (const char *const *)job->source->args;
+	run.kernel = job->kernel;
 	return sbx_session_run(session, &run, ret, err);
 }
 
@@ -61,12 +63,14 @@ static int run_under_signals(const struct settings *s, const struct job *job, st
 		.on_stderr = s->stream ? output_stderr : NULL,
 		.userdata = output,
 		.cancel = here->cancel,
+		.artifacts = job->artifacts,
 	};
-	int r;
+	int r = 0;
 
 	output->reach = &reach;
 	signals_connect(&reach);
-	r = sbx_session_open(s->spec, &here->session, err);
+	if (!here->is_lent)
+		r = sbx_session_open(s->spec, &here->session, err);
 	if (r == 0)
 		r = install(s, here->session, job, here->cancel, err);
 	if (r == 0)
@@ -79,9 +83,17 @@ static int run_under_signals(const struct settings *s, const struct job *job, st
 static void free_here(struct here *here)
 {
 	sbx_result_free(here->result);
-	sbx_session_close(here->session);
+	if (!here->is_lent)
+		sbx_session_close(here->session);
 	sbx_cancel_free(here->cancel);
 	free(here);
+}
+
+static int set_spec(const struct settings *s, const struct job *job, struct sbx_error *err)
+{
+	sbx_spec_use_libraries(s->spec, job->libraries != NULL);
+	sbx_spec_use_support(s->spec, job->artifacts || job->kernel != NULL);
+	return sbx_spec_set_language(s->spec, job->language, err);
 }
 
 static int run(const struct settings *s, const struct job *job, struct output *output,
@@ -93,8 +105,9 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (here == NULL)
 		return cli_fail(err, SBX_E_SYSTEM, "out of memory");
 	*ret = (struct outcome){.internal = here};
-	sbx_spec_use_libraries(s->spec, job->libraries != NULL);
-	r = sbx_spec_set_language(s->spec, job->language, err);
+	here->session = job->session;
+	here->is_lent = job->session != NULL;
+	r = here->is_lent ? 0 : set_spec(s, job, err);
 	if (r == 0)
 		r = sbx_cancel_new(&here->cancel, err);
 	if (r == 0)
@@ -102,6 +115,7 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 	if (r == 0 && s->json)
 		r = sbx_result_format_json(here->result, s->stream ? 0 : 2, &ret->json, err);
 	ret->result = here->result;
+	ret->session = here->session;
 	if (r == 0)
 		note_network(here->result, ret->note);
 	if (r < 0) {

@@ -2,6 +2,7 @@
 #include "cli/target.h"
 
 #include "cli/client.h"
+#include "cli/paper_artifacts.h"
 #include "cli/signals.h"
 #include "cli/trouble.h"
 
@@ -99,6 +100,9 @@ static json_t *make_request(const struct settings *s, const struct job *job)
 	json_object_set_new(q, "libraries", paper_list((const char *const *)job->libraries));
 	json_object_set_new(q, "env", paper_list((const char *const *)job->env));
 	json_object_set_new(q, "timeout_ms", json_integer((json_int_t)job->timeout_ms));
+	json_object_set_new(q, "artifacts", json_boolean(job->artifacts));
+	if (job->kernel != NULL)
+		json_object_set_new(q, "kernel", paper_text(job->kernel));
 	json_object_set_new(q, "use_stdin", json_boolean(job->use_stdin));
 	json_object_set_new(q, "stream", json_boolean(s->stream));
 	if (s->json)
@@ -113,6 +117,15 @@ struct parcel {
 	struct sbx_result result;
 	char *data;
 };
+
+static void free_parcel(struct parcel *parcel)
+{
+	if (parcel == NULL)
+		return;
+	paper_free_artifacts(&parcel->result);
+	free(parcel->data);
+	free(parcel);
+}
 
 static struct sbx_output take_output(const json_t *object, const char *data, size_t left)
 {
@@ -135,6 +148,9 @@ static void take_result(const json_t *body, size_t len, struct parcel *ret)
 	auto_free char *message = paper_bytes(json_object_get(body, "message"));
 
 	r->exit_code = (int)json_integer_value(json_object_get(body, "exit_code"));
+	r->kernel_ended = json_is_true(json_object_get(body, "kernel_ended"));
+	r->artifacts_left_out =
+		(uint32_t)json_integer_value(json_object_get(body, "artifacts_left_out"));
 	r->reason = (enum sbx_reason)json_integer_value(json_object_get(body, "reason"));
 	snprintf(r->message, sizeof(r->message), "%s", message ? message : "");
 	r->out = take_output(json_object_get(body, "stdout"), ret->data, len);
@@ -155,8 +171,11 @@ int target_session_unpack(const struct settings *s, const struct answer *answer,
 		r = paper_take(answer->data_fd, OUTPUT_MAX, &parcel->data, &len);
 	if (r == 0 && s->json && parcel->data == NULL)
 		r = -EBADMSG;
+	if (r == 0 &&
+	    !paper_take_artifacts(json_object_get(answer->body, "artifacts"), &parcel->result))
+		r = -EBADMSG;
 	if (r < 0) {
-		free(parcel);
+		free_parcel(parcel);
 		return cli_fail(err, SBX_E_SYSTEM, "cannot take the result: %s", strerror(-r));
 	}
 	note = paper_bytes(json_object_get(answer->body, "note"));
@@ -219,10 +238,7 @@ static int run(const struct settings *s, const struct job *job, struct output *o
 
 void target_session_done(struct outcome *outcome)
 {
-	struct parcel *parcel = outcome->internal;
-
-	free(parcel->data); /* outcome->json too */
-	free(parcel);
+	free_parcel(outcome->internal); /* outcome->json too */
 }
 
 const struct target target_session = {.run = run, .done = target_session_done};

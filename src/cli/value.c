@@ -151,3 +151,16 @@ void value_format(enum sbx_unit unit, uint64_t value, char ret[VALUE_TEXT_MAX])
 	else
 		format_divided(unit == SBX_UNIT_MS ? times : sizes, value, ret);
 }
+
+void value_round(uint64_t bytes, char ret[VALUE_TEXT_MAX])
+{
+	static const char letters[] = "BKMGT";
+	double value = (double)bytes;
+	int unit = 0;
+
+	while (value >= 1024 && unit < 4) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(ret, VALUE_TEXT_MAX, unit ? "%.1f%c" : "%.0f%c", value, letters[unit]);
+}

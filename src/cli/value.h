@@ -17,6 +17,9 @@ int value_parse(const struct sbx_limit_info *info, const char *text, uint64_t *r
 /* The shortest exact form that value_parse() reads back. */
 void value_format(enum sbx_unit unit, uint64_t value, char ret[VALUE_TEXT_MAX]);
 
+/* A size for people: "12.3K". */
+void value_round(uint64_t bytes, char ret[VALUE_TEXT_MAX]);
+
 /* What the argument of such an option is called in help: "SIZE". */
 const char *value_argument(enum sbx_unit unit);
 

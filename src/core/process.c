@@ -8,9 +8,9 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/strv.h"
+#include "core/background.h"
 #include "core/cancel.h"
 #include "core/env.h"
-#include "core/program.h"
 #include "core/result.h"
 #include "core/session.h"
 
@@ -21,54 +21,21 @@
 #define LOOK_MS 100 /* how often who waits looks whether it was cancelled */
 
 struct sbx_process {
-	struct sbx_program program; /* first: its channel's owner is both */
-	sbx_channel_fn *take;	    /* of the program */
-	struct sbx_session *session;
+	struct sbx_background b; /* first: its channel's owner is both */
 	struct sbx_process *next; /* of the session's */
-	struct sbx_capture capture[2];
 	struct sbx_io io; /* stdin alone, copied */
-	uint64_t oom_kills; /* of the sandbox when it began */
 	uint64_t attempts;  /* on the network, before it */
-	bool out_of_memory;
 	atomic_ullong kill_by_ns; /* until when it must have ended; 0: there is no such time */
 	atomic_bool killed; /* SIGKILL was asked for */
 	bool overdue;	 /* it did not end in time, and we killed the sandbox */
-	bool started;	 /* the agent said so, or that it cannot be */
 	bool abandoned;	 /* nobody has the handle any more */
-	atomic_ullong signals; /* to be sent: bit n for signal n */
 };
 
 /* ---- on the thread that drives ---- */
 
-static uint64_t count_oom_kills(const struct sbx_process *p)
-{
-	struct sbx_place_usage usage = {0};
-
-	sbx_place_usage(p->session->place, &usage);
-	return usage.oom_kills;
-}
-
-static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, struct sbx_error *err)
-{
-	struct sbx_process *p = ch->owner;
-	struct sbx_turn *turn = &p->session->turn;
-	int r;
-
-	pthread_mutex_lock(&turn->lock);
-	r = p->take(ch, frame, err);
-	p->started |= frame->type == WIRE_STARTED || p->program.is_over;
-	if (p->program.is_over && p->program.exit.reason == WIRE_SIGNALLED &&
-	    p->program.exit.status == SIGKILL)
-		p->out_of_memory = count_oom_kills(p) > p->oom_kills;
-	if (p->program.is_over)
-		pthread_cond_broadcast(&turn->changed);
-	pthread_mutex_unlock(&turn->lock);
-	return r;
-}
-
 static void unlink_process(struct sbx_process *p)
 {
-	struct sbx_process **at = &p->session->processes;
+	struct sbx_process **at = &p->b.session->processes;
 
 	while (*at != NULL && *at != p)
 		at = &(*at)->next;
@@ -78,9 +45,7 @@ static void unlink_process(struct sbx_process *p)
 
 static void free_process(struct sbx_process *p)
 {
-	sbx_program_done(&p->program);
-	for (int i = 0; i < 2; i++)
-		sbx_capture_done(&p->capture[i]);
+	sbx_background_done(&p->b);
 	free((void *)p->io.stdin_data);
 	free(p);
 }
@@ -88,11 +53,11 @@ static void free_process(struct sbx_process *p)
 /* True when nobody has the handle and the program is over: then it is gone after this. */
 static bool reclaim(struct sbx_process *p)
 {
-	struct sbx_turn *turn = &p->session->turn;
+	struct sbx_turn *turn = &p->b.session->turn;
 	bool done;
 
 	pthread_mutex_lock(&turn->lock);
-	done = p->abandoned && p->program.is_over;
+	done = p->abandoned && p->b.program.is_over;
 	if (done)
 		unlink_process(p);
 	pthread_mutex_unlock(&turn->lock);
@@ -101,30 +66,11 @@ static bool reclaim(struct sbx_process *p)
 	return done;
 }
 
-static int send_signals(struct sbx_process *p, struct sbx_error *err)
-{
-	uint64_t signals = atomic_exchange(&p->signals, 0);
-	int r = 0;
-
-	for (uint32_t signo = 1; r == 0 && signo < 64; signo++) {
-		if (!(signals & 1ull << signo) || p->program.is_over)
-			continue;
-		r = sbx_program_signal(&p->program, signo,
-				       signo == SIGKILL ? WIRE_SCOPE_TREE : WIRE_SCOPE_GROUP, err);
-	}
-	return r;
-}
-
 static int on_turn(struct sbx_channel *ch, struct sbx_error *err)
 {
 	struct sbx_process *p = ch->owner;
-	struct sbx_wait no_descriptor = {0};
-	int r;
 
-	if (reclaim(p))
-		return 0;
-	r = send_signals(p, err);
-	return r < 0 ? r : sbx_program_feed(&p->program, &no_descriptor, err);
+	return reclaim(p) ? 0 : sbx_background_turn(&p->b, err);
 }
 
 /* ---- start ---- */
@@ -155,35 +101,31 @@ static int make(struct sbx_session *s, const struct sbx_command *command, struct
 	}
 	if (data != NULL)
 		memcpy(data, command->io.stdin_data, command->io.stdin_len);
-	p->session = s;
 	p->io = (struct sbx_io){.stdin_data = data, .stdin_len = command->io.stdin_len};
-	p->program = (struct sbx_program){.link = &s->link, .io = &p->io};
-	for (int i = 0; i < 2; i++) {
-		sbx_capture_init(&p->capture[i], s->spec->limits[SBX_LIMIT_HEAD_BYTES],
-				 s->spec->limits[SBX_LIMIT_TAIL_BYTES]);
-		p->program.capture[i] = &p->capture[i];
-	}
+	sbx_background_init(&p->b, s, &p->io);
 	*ret = p;
 	return 0;
 }
 
-static int send_exec(struct sbx_process *p, const struct sbx_command *command,
-		     struct sbx_error *err)
+static int start(struct sbx_process *p, const struct sbx_command *command, struct sbx_error *err)
 {
-	const struct sbx_spec *spec = p->session->spec;
+	struct sbx_session *s = p->b.session;
 	uint64_t timeout_ms = command->io.timeout_ms;
 	auto_strv char **env = NULL;
-	struct sbx_env_sources sources = {.session = p->session, .extra = command->io.env};
+	struct sbx_env_sources sources = {.session = s, .extra = command->io.env};
 	struct wire_exec exec = {
 		.flags = WIRE_EXEC_BACKGROUND | WIRE_EXEC_FORWARD |
 			 (command->io.stdin_data != NULL ? WIRE_EXEC_STDIN : 0u),
 		.wall_ms = timeout_ms == SBX_TIMEOUT_NONE ? 0 : timeout_ms,
-		.cpu_ms = spec->limits[SBX_LIMIT_CPU_MS],
+		.cpu_ms = s->spec->limits[SBX_LIMIT_CPU_MS],
 		.cwd = (char *)(command->cwd ? command->cwd : ""),
 		.argv = (char **)command->argv,
 	};
-	int r = sbx_env_build(&sources, &env, err);
+	/* The environment names the proxy. */
+	int r = sbx_network_start(s, err);
 
+	if (r == 0)
+		r = sbx_env_build(&sources, &env, err);
 	if (r < 0)
 		return r;
 	exec.env = env;
@@ -191,41 +133,10 @@ static int send_exec(struct sbx_process *p, const struct sbx_command *command,
 		p->kill_by_ns = sbx_deadline_ns(exec.wall_ms < UINT64_MAX - SBX_GRACE_MS
 							? exec.wall_ms + SBX_GRACE_MS
 							: exec.wall_ms);
-	r = sbx_program_start(&p->program, &exec, err);
-	if (r < 0)
-		return r;
-	p->take = p->program.channel.on_frame;
-	p->program.channel.on_frame = on_frame;
-	p->program.channel.on_turn = on_turn;
-	return 0;
-}
-
-/* Until the agent has started it, or refused. */
-static int await_start(struct sbx_process *p, struct sbx_error *err)
-{
-	int r = 0;
-
-	while (r == 0 && !p->started && !p->session->link.lost)
-		r = sbx_link_await(&p->session->link, NULL, err);
-	if (r == 0 && p->session->link.lost)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
-	if (r == 0 && p->program.refusal.code != SBX_OK) {
-		*err = p->program.refusal;
-		r = -(int)err->code;
-	}
+	r = sbx_background_start(&p->b, &exec, NULL, err);
+	if (r == 0)
+		p->b.program.channel.on_turn = on_turn;
 	return r;
-}
-
-static int start(struct sbx_process *p, const struct sbx_command *command, struct sbx_error *err)
-{
-	int r = sbx_session_keep(p->session, err);
-
-	if (r == 0)
-		r = sbx_network_start(p->session, err);
-	if (r == 0)
-		r = send_exec(p, command, err);
-	return r < 0 ? r : await_start(p, err);
 }
 
 int sbx_session_start(struct sbx_session *session, const struct sbx_command *command,
@@ -243,7 +154,6 @@ int sbx_session_start(struct sbx_session *session, const struct sbx_command *com
 		return r;
 	r = make(session, command, &p, err);
 	if (r == 0) {
-		p->oom_kills = count_oom_kills(p);
 		p->attempts = sbx_network_count(session);
 		r = start(p, command, err);
 	}
@@ -272,7 +182,7 @@ static struct timespec earlier_of(uint64_t deadline_ns, uint64_t look_ns)
 /* The agent had its time to end it. */
 static bool is_overdue(const struct sbx_process *p)
 {
-	const struct sbx_session *s = p->session;
+	const struct sbx_session *s = p->b.session;
 	uint64_t now = sbx_now_ns();
 
 	return (p->kill_by_ns != 0 && now >= p->kill_by_ns) ||
@@ -282,20 +192,20 @@ static bool is_overdue(const struct sbx_process *p)
 /* With the turn's lock held. */
 static void kill_overdue(struct sbx_process *p)
 {
-	if (p->program.is_over || p->overdue || !is_overdue(p))
+	if (p->b.program.is_over || p->overdue || !is_overdue(p))
 		return;
 	p->overdue = true;
-	sbx_place_kill(p->session->place);
+	sbx_place_kill(p->b.session->place);
 }
 
 /* With the turn's lock held: until it is over, the sandbox gone, the time over, or cancelled. */
 static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_cancel *cancel)
 {
-	struct sbx_turn *turn = &p->session->turn;
+	struct sbx_turn *turn = &p->b.session->turn;
 
 	/* Also for who does not wait at all, but looks again and again. */
 	kill_overdue(p);
-	while (!p->program.is_over && !p->session->broken && !sbx_cancel_is_killed(cancel) &&
+	while (!p->b.program.is_over && !p->b.session->broken && !sbx_cancel_is_killed(cancel) &&
 	       (deadline_ns == 0 || sbx_now_ns() < deadline_ns)) {
 		struct timespec until = earlier_of(deadline_ns, sbx_deadline_ns(LOOK_MS));
 
@@ -307,29 +217,29 @@ static void await_end(struct sbx_process *p, uint64_t deadline_ns, struct sbx_ca
 static int describe_end(struct sbx_process *p, struct sbx_result *result, struct sbx_error *err)
 {
 	struct sbx_ending end = {
-		.exit = &p->program.exit,
-		.cancelled = p->program.exit.reason == WIRE_KILLED ||
-			     (p->killed && !p->program.is_over),
-		.overdue = p->overdue && !p->program.is_over,
-		.out_of_memory = p->out_of_memory,
-		.lost = !p->program.is_over,
-		.capture = {&p->capture[0], &p->capture[1]},
-		.report = &p->session->report,
+		.exit = &p->b.program.exit,
+		.cancelled = p->b.program.exit.reason == WIRE_KILLED ||
+			     (p->killed && !p->b.program.is_over),
+		.overdue = p->overdue && !p->b.program.is_over,
+		.out_of_memory = p->b.out_of_memory,
+		.lost = !p->b.program.is_over,
+		.capture = {&p->b.capture[0], &p->b.capture[1]},
+		.report = &p->b.session->report,
 	};
 
 	int r;
 
-	if (p->program.is_over)
-		sbx_result_add_cost(result, &p->program.exit);
-	result->timings.run = p->program.exit.wall_ns;
+	if (p->b.program.is_over)
+		sbx_result_add_cost(result, &p->b.program.exit);
+	result->timings.run = p->b.program.exit.wall_ns;
 	r = sbx_result_finish(result, &end, err);
-	return r < 0 ? r : sbx_network_finish(p->session, p->attempts, result, err);
+	return r < 0 ? r : sbx_network_finish(p->b.session, p->attempts, result, err);
 }
 
 int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_cancel *cancel,
 		     struct sbx_result **ret, struct sbx_error *err)
 {
-	struct sbx_turn *turn = &p->session->turn;
+	struct sbx_turn *turn = &p->b.session->turn;
 	uint64_t deadline_ns = timeout_ms == SBX_TIMEOUT_NONE ? 0
 			       : timeout_ms == 0	      ? sbx_now_ns()
 							      : sbx_deadline_ns(timeout_ms);
@@ -342,7 +252,7 @@ int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_canc
 		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
 	pthread_mutex_lock(&turn->lock);
 	await_end(p, deadline_ns, cancel);
-	if (p->program.is_over || p->session->broken)
+	if (p->b.program.is_over || p->b.session->broken)
 		r = describe_end(p, result, err);
 	else
 		r = sbx_fail(err, SBX_E_TIMEOUT, "the program in the background still runs");
@@ -357,16 +267,16 @@ int sbx_process_wait(struct sbx_process *p, uint64_t timeout_ms, struct sbx_canc
 int sbx_process_output(struct sbx_process *p, struct sbx_output *ret_out,
 		       struct sbx_output *ret_err, struct sbx_error *err)
 {
-	struct sbx_turn *turn = &p->session->turn;
+	struct sbx_turn *turn = &p->b.session->turn;
 	struct sbx_output out = {0};
 	struct sbx_error lent;
 	int r;
 
 	err = err ? err : &lent;
 	pthread_mutex_lock(&turn->lock);
-	r = sbx_capture_finish(&p->capture[0], &out, err);
+	r = sbx_capture_finish(&p->b.capture[0], &out, err);
 	if (r == 0)
-		r = sbx_capture_finish(&p->capture[1], ret_err, err);
+		r = sbx_capture_finish(&p->b.capture[1], ret_err, err);
 	pthread_mutex_unlock(&turn->lock);
 	if (r == 0)
 		*ret_out = out;
@@ -383,18 +293,17 @@ int sbx_process_signal(struct sbx_process *p, int signo, struct sbx_error *err)
 		return sbx_fail(err ? err : &lent, SBX_E_INVALID, "there is no signal %d", signo);
 	if (signo == SIGKILL && !atomic_exchange(&p->killed, true))
 		p->kill_by_ns = sbx_deadline_ns(SBX_GRACE_MS);
-	atomic_fetch_or(&p->signals, 1ull << signo);
-	sbx_link_wake(&p->session->link);
+	sbx_background_signal(&p->b, signo);
 	return 0;
 }
 
 void sbx_process_free(struct sbx_process *p)
 {
-	struct sbx_session *s = p ? p->session : NULL;
+	struct sbx_session *s = p ? p->b.session : NULL;
 
 	if (p == NULL)
 		return;
-	atomic_fetch_or(&p->signals, 1ull << SIGKILL);
+	atomic_fetch_or(&p->b.signals, 1ull << SIGKILL);
 	/* It may be gone as soon as the lock is given back. */
 	pthread_mutex_lock(&s->turn.lock);
 	p->abandoned = true;

@@ -78,6 +78,8 @@ static int on_frame(struct sbx_channel *ch, const struct wire_frame *frame, stru
 				wire_type_name(frame->type));
 	if (frame->type == WIRE_STARTED)
 		return 0;
+	if (p->control != NULL && sbx_control_wants(frame))
+		return sbx_control_take(p->control, p->link, frame, err);
 	if (frame->type == WIRE_STDOUT || frame->type == WIRE_STDERR)
 		return on_output(p, frame->type == WIRE_STDERR, frame, err);
 	if (frame->type == WIRE_CREDIT)
@@ -166,6 +168,11 @@ static int feed_fd(struct sbx_program *p, struct sbx_error *err)
 int sbx_program_feed(struct sbx_program *p, struct sbx_wait *wait, struct sbx_error *err)
 {
 	int r = 0;
+
+	if (p->control != NULL && !p->is_over)
+		r = sbx_control_feed(p->control, p->link, p->channel.id, err);
+	if (r < 0)
+		return r;
 
 	if (p->stdin_open && !p->is_over && !p->io->use_stdin_fd)
 		r = feed_data(p, err);

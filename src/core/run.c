@@ -7,8 +7,9 @@
 #include "base/path.h"
 #include "base/strv.h"
 #include "core/artifacts.h"
+#include "core/cell.h"
 #include "core/env.h"
-#include "core/exchange.h"
+#include "core/operation.h"
 #include "core/result.h"
 #include "core/session.h"
 #include "core/support.h"
@@ -22,27 +23,6 @@
 #define CODE_MAX  (64u << 20)
 #define FILE_MAX  (64u << 20)
 #define FILES_MAX 1024u
-
-/* Everything that one call of run or exec works with. */
-struct operation {
-	struct sbx_session *s;
-	const struct sbx_io *io;
-	struct sbx_exchange x;
-	struct sbx_result *result;
-	uint64_t deadline_ns; /* of all its steps together */
-	uint64_t attempts;    /* on the network, before it */
-	struct wire_exit exit;
-	/* of a run: */
-	const struct sbx_lang *lang;
-	struct sbx_lang_source source;
-	struct sbx_lang_values values;
-	char *src, *build;
-	const char *set; /* of libraries that it uses, or NULL */
-	/* where artifacts are wanted: */
-	struct sbx_artifact_folder folder;
-	struct sbx_artifact_env artifacts;
-	struct sbx_collection collection;
-};
 
 /* ---- begin and end ---- */
 
@@ -62,7 +42,7 @@ static uint64_t find_timeout_ms(const struct sbx_spec *spec, const struct sbx_io
  * Before the session's turn, which putting the hooks in place takes. Where that fails, with a full
  * disk for example, the program is run all the same: the session's own trouble shows at its turn.
  */
-static int prepare_artifacts(struct operation *op, struct sbx_error *err)
+static int prepare_artifacts(struct sbx_operation *op, struct sbx_error *err)
 {
 	if (!op->io->artifacts)
 		return 0;
@@ -70,7 +50,7 @@ static int prepare_artifacts(struct operation *op, struct sbx_error *err)
 	return sbx_artifact_folder_init(&op->folder, op->s, err);
 }
 
-static int begin(struct operation *op, struct sbx_error *err)
+int sbx_operation_begin(struct sbx_operation *op, struct sbx_error *err)
 {
 	struct sbx_session *s = op->s;
 	uint64_t start = sbx_now_ns();
@@ -93,7 +73,7 @@ static int begin(struct operation *op, struct sbx_error *err)
 	return sbx_network_start(s, err);
 }
 
-static int finish_result(struct operation *op, struct sbx_error *err)
+static int finish_result(struct sbx_operation *op, struct sbx_error *err)
 {
 	struct sbx_ending end = {
 		.exit = &op->exit,
@@ -110,7 +90,7 @@ static int finish_result(struct operation *op, struct sbx_error *err)
 }
 
 /* The program is over, one way or another: what did it show and make? */
-static int collect(struct operation *op, struct sbx_error *err)
+static int collect(struct sbx_operation *op, struct sbx_error *err)
 {
 	struct sbx_cancel *cancel = op->x.cancelled ? NULL : op->io->cancel;
 
@@ -119,8 +99,8 @@ static int collect(struct operation *op, struct sbx_error *err)
 	return sbx_collection_finish(&op->collection, op->result, cancel, err);
 }
 
-/* Hand the result over, or free it; the session is ready for the next operation. */
-static int finish(struct operation *op, int r, struct sbx_result **ret, struct sbx_error *err)
+int sbx_operation_finish(struct sbx_operation *op, int r, struct sbx_result **ret,
+			 struct sbx_error *err)
 {
 	uint64_t start = sbx_now_ns();
 
@@ -131,6 +111,8 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 		r = sbx_session_check(op->s, err);
 	if (r == 0)
 		r = finish_result(op, err);
+	if (op->message[0] != '\0')
+		memcpy(op->result->message, op->message, sizeof(op->message));
 	if (r == 0)
 		r = collect(op, err);
 	if (r == 0)
@@ -149,8 +131,7 @@ static int finish(struct operation *op, int r, struct sbx_result **ret, struct s
 	return r;
 }
 
-/* A clock for the phases of an operation; it stands still while the sandbox itself is made. */
-static uint64_t phase_clock_ns(const struct operation *op)
+uint64_t sbx_operation_clock_ns(const struct sbx_operation *op)
 {
 	return sbx_now_ns() - op->s->greeting_ns;
 }
@@ -158,7 +139,7 @@ static uint64_t phase_clock_ns(const struct operation *op)
 /* ---- one program ---- */
 
 /* Milliseconds left of the run's time, at least 1, or 0 for no limit; the making of the sandbox takes none of it. */
-static uint64_t remaining_ms(const struct operation *op)
+static uint64_t remaining_ms(const struct sbx_operation *op)
 {
 	int ms;
 
@@ -168,7 +149,7 @@ static uint64_t remaining_ms(const struct operation *op)
 	return ms > 0 ? (uint64_t)ms : 1;
 }
 
-static int exec_step(struct operation *op, char **argv, const char *cwd, bool with_stdin,
+static int exec_step(struct sbx_operation *op, char **argv, const char *cwd, bool with_stdin,
 		     struct sbx_error *err)
 {
 	const struct sbx_spec *spec = op->s->spec;
@@ -204,7 +185,7 @@ static int exec_step(struct operation *op, char **argv, const char *cwd, bool wi
 }
 
 /* The step that counts: what it shows and makes is collected. */
-static int begin_collection(struct operation *op, struct sbx_error *err)
+static int begin_collection(struct sbx_operation *op, struct sbx_error *err)
 {
 	if (!op->io->artifacts)
 		return 0;
@@ -214,14 +195,14 @@ static int begin_collection(struct operation *op, struct sbx_error *err)
 }
 
 /* The first program of a session may start a moment before we hear that the sandbox is ready. */
-static void set_run_time(struct operation *op, uint64_t start)
+static void set_run_time(struct sbx_operation *op, uint64_t start)
 {
-	uint64_t here = phase_clock_ns(op) - start, inside = op->exit.wall_ns;
+	uint64_t here = sbx_operation_clock_ns(op) - start, inside = op->exit.wall_ns;
 
 	op->result->timings.run = here > inside ? here : inside;
 }
 
-static bool succeeded(const struct operation *op)
+static bool succeeded(const struct sbx_operation *op)
 {
 	return !op->x.lost && op->exit.reason == WIRE_EXITED && op->exit.status == 0;
 }
@@ -229,7 +210,7 @@ static bool succeeded(const struct operation *op)
 /* ---- the caller's files ---- */
 
 /* Where the file goes; NULL, and err says why, when it may go nowhere. The caller frees it. */
-static char *place_file(const struct operation *op, const struct sbx_file *file,
+static char *place_file(const struct sbx_operation *op, const struct sbx_file *file,
 			struct sbx_error *err)
 {
 	auto_free char *path = NULL;
@@ -260,7 +241,7 @@ static char *place_file(const struct operation *op, const struct sbx_file *file,
 	return take_ptr(path);
 }
 
-static int put_files(struct operation *op, struct sbx_error *err)
+int sbx_operation_put_files(struct sbx_operation *op, struct sbx_error *err)
 {
 	const struct sbx_io *io = op->io;
 	int r = 0;
@@ -282,7 +263,7 @@ static int put_files(struct operation *op, struct sbx_error *err)
 
 /* ---- the steps of a language ---- */
 
-static int check_code(const struct sbx_run *run, struct sbx_error *err)
+int sbx_check_code(const struct sbx_run *run, struct sbx_error *err)
 {
 	if (run->code == NULL || run->code_len == 0)
 		return sbx_fail(err, SBX_E_INVALID, "there is no code to run: it is empty");
@@ -297,7 +278,7 @@ static int check_code(const struct sbx_run *run, struct sbx_error *err)
 	return 0;
 }
 
-static int inspect(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+static int inspect(struct sbx_operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
 	const char *why = NULL;
 	const char *name = run->file_name ? run->file_name : op->lang->file_name;
@@ -318,24 +299,29 @@ static int inspect(struct operation *op, const struct sbx_run *run, struct sbx_e
 	return 0;
 }
 
-static void set_values(struct operation *op)
+void sbx_operation_set_limits(const struct sbx_session *s, struct sbx_lang_values *ret)
 {
-	const uint64_t *limits = op->s->spec->limits;
+	const uint64_t *limits = s->spec->limits;
 	uint64_t cpus = limits[SBX_LIMIT_CPU_MILLI] / 1000;
 
-	op->values = (struct sbx_lang_values){
-		.src = op->src,
-		.dir = op->s->setup.workdir,
-		.build = op->build,
-		.main = op->source.main,
-		.set = op->set,
+	*ret = (struct sbx_lang_values){
+		.dir = s->setup.workdir,
 		.memory_mb = (unsigned long)(limits[SBX_LIMIT_MEMORY_BYTES] >> 20),
 		.cpus = cpus > 0 ? (unsigned long)cpus : 1,
-		.proxy_port = op->s->network.proxy_port,
+		.proxy_port = s->network.proxy_port,
 	};
 }
 
-static int run_template(struct operation *op, const char *const *template,
+static void set_values(struct sbx_operation *op)
+{
+	sbx_operation_set_limits(op->s, &op->values);
+	op->values.src = op->src;
+	op->values.build = op->build;
+	op->values.main = op->source.main;
+	op->values.set = op->set;
+}
+
+static int run_template(struct sbx_operation *op, const char *const *template,
 			const char *const *args, bool with_stdin, struct sbx_error *err)
 {
 	auto_strv char **argv = sbx_lang_expand(template, &op->values, args);
@@ -346,7 +332,7 @@ static int run_template(struct operation *op, const char *const *template,
 }
 
 /* A file in the build folder makes the folder; compilers want it to be there. */
-static int make_build_folder(struct operation *op, struct sbx_error *err)
+static int make_build_folder(struct sbx_operation *op, struct sbx_error *err)
 {
 	auto_free char *marker = NULL;
 
@@ -358,7 +344,7 @@ static int make_build_folder(struct operation *op, struct sbx_error *err)
 }
 
 /* Whether the language's warm cache is shown in this very sandbox. */
-static bool has_cache(const struct operation *op)
+static bool has_cache(const struct sbx_operation *op)
 {
 	const struct sbx_lang *lang;
 
@@ -369,11 +355,11 @@ static bool has_cache(const struct operation *op)
 	return false;
 }
 
-static int install(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+static int install(struct sbx_operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
-	uint64_t start = phase_clock_ns(op);
+	uint64_t start = sbx_operation_clock_ns(op);
 	bool compiled = op->lang->compile != NULL;
-	int r = put_files(op, err);
+	int r = sbx_operation_put_files(op, err);
 
 	if (r == 0 && compiled)
 		r = make_build_folder(op, err);
@@ -388,25 +374,25 @@ static int install(struct operation *op, const struct sbx_run *run, struct sbx_e
 		for (size_t i = 0; r == 0 && !op->x.lost && use != NULL && use[i] != NULL; i++)
 			r = run_template(op, use[i], NULL, false, err);
 	}
-	op->result->timings.install = phase_clock_ns(op) - start;
+	op->result->timings.install = sbx_operation_clock_ns(op) - start;
 	return r;
 }
 
-static int compile(struct operation *op, struct sbx_error *err)
+static int compile(struct sbx_operation *op, struct sbx_error *err)
 {
-	uint64_t start = phase_clock_ns(op);
+	uint64_t start = sbx_operation_clock_ns(op);
 	const char *const *with_set = op->set ? op->lang->install->use_compile : NULL;
 	int r = run_template(op, with_set ? with_set : op->lang->compile, NULL, false, err);
 
-	op->result->timings.compile = phase_clock_ns(op) - start;
+	op->result->timings.compile = sbx_operation_clock_ns(op) - start;
 	if (!succeeded(op))
 		op->result->phase = SBX_PHASE_COMPILE;
 	return r;
 }
 
-static int run_program(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+static int run_program(struct sbx_operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
-	uint64_t start = phase_clock_ns(op);
+	uint64_t start = sbx_operation_clock_ns(op);
 	const char *const *with_set = op->set ? op->lang->install->use_run : NULL;
 	int r = begin_collection(op, err);
 
@@ -416,17 +402,16 @@ static int run_program(struct operation *op, const struct sbx_run *run, struct s
 	return r;
 }
 
-/* The agent's "no such program" says what; we know which package brings it. */
-static int explain_missing_tool(const struct operation *op, int r, struct sbx_error *err)
+int sbx_explain_missing_tool(const struct sbx_lang *lang, int r, struct sbx_error *err)
 {
 	if (r == 0 || err->code != SBX_E_NOT_FOUND)
 		return r;
-	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", op->lang->info.title,
-		 op->lang->info.package);
+	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", lang->info.title,
+		 lang->info.package);
 	return r;
 }
 
-static int run_steps(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+static int run_steps(struct sbx_operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
 	int r = inspect(op, run, err);
 
@@ -438,11 +423,12 @@ static int run_steps(struct operation *op, const struct sbx_run *run, struct sbx
 		r = compile(op, err);
 	if (r == 0 && !op->x.lost && op->result->phase == SBX_PHASE_RUN)
 		r = run_program(op, run, err);
-	return explain_missing_tool(op, r, err);
+	return sbx_explain_missing_tool(op->lang, r, err);
 }
 
 /* Before the session's turn: an installation takes its time, and nothing of this session's. */
-static int use_libraries(struct operation *op, const struct sbx_run *run, struct sbx_error *err)
+int sbx_operation_use_libraries(struct sbx_operation *op, const struct sbx_run *run,
+				struct sbx_error *err)
 {
 	struct sbx_install how = {.cancel = run->io.cancel};
 	int r = sbx_libraries_use(op->s, op->lang, run->libraries, &how, &op->set, err);
@@ -454,7 +440,7 @@ int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
 		    struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
-	struct operation op = {.s = session, .io = &run->io};
+	struct sbx_operation op = {.s = session, .io = &run->io};
 	int r;
 
 	err = err ? err : &lent;
@@ -464,28 +450,30 @@ int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
 				"there is no language '%.64s'; there are python, java, javascript, cpp, "
 				"go, ruby and r",
 				run->language ? run->language : "");
-	r = check_code(run, err);
+	if (run->kernel != NULL)
+		return sbx_cell_run(session, op.lang, run, ret, err);
+	r = sbx_check_code(run, err);
 	if (r == 0)
-		r = use_libraries(&op, run, err);
+		r = sbx_operation_use_libraries(&op, run, err);
 	if (r == 0)
 		r = prepare_artifacts(&op, err);
 	if (r < 0)
 		return r;
-	r = begin(&op, err);
+	r = sbx_operation_begin(&op, err);
 	if (op.result == NULL) {
 		sbx_artifact_folder_done(&op.folder);
 		return r;
 	}
 	if (r == 0)
 		r = run_steps(&op, run, err);
-	return finish(&op, r, ret, err);
+	return sbx_operation_finish(&op, r, ret, err);
 }
 
 int sbx_session_exec(struct sbx_session *session, const struct sbx_command *command,
 		     struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
-	struct operation op = {.s = session, .io = &command->io};
+	struct sbx_operation op = {.s = session, .io = &command->io};
 	uint64_t start;
 	int r;
 
@@ -495,22 +483,22 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 	r = prepare_artifacts(&op, err);
 	if (r < 0)
 		return r;
-	r = begin(&op, err);
+	r = sbx_operation_begin(&op, err);
 	if (op.result == NULL) {
 		sbx_artifact_folder_done(&op.folder);
 		return r;
 	}
-	start = phase_clock_ns(&op);
+	start = sbx_operation_clock_ns(&op);
 	if (r == 0)
-		r = put_files(&op, err);
-	op.result->timings.install = phase_clock_ns(&op) - start;
-	start = phase_clock_ns(&op);
+		r = sbx_operation_put_files(&op, err);
+	op.result->timings.install = sbx_operation_clock_ns(&op) - start;
+	start = sbx_operation_clock_ns(&op);
 	if (r == 0 && !op.x.lost)
 		r = begin_collection(&op, err);
 	if (r == 0 && !op.x.lost)
 		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
 	set_run_time(&op, start);
-	return finish(&op, r, ret, err);
+	return sbx_operation_finish(&op, r, ret, err);
 }
 
 static bool has_failed(const struct sbx_result *result)

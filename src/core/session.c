@@ -218,6 +218,7 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	s->opened_ns = sbx_now_ns();
 	s->link.wake_fd = -1;
 	sbx_libraries_init(&s->libraries);
+	sbx_kernels_init(&s->kernels);
 	r = start(s, err);
 	if (r < 0) {
 		sbx_session_close(s);
@@ -234,6 +235,7 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_session_stop_keeping(s);
 	sbx_place_close(s->place);
 	sbx_processes_free(s);
+	sbx_kernels_done(&s->kernels);
 	sbx_link_done(&s->link);
 	sbx_network_close(s);
 	wire_setup_done(&s->setup);

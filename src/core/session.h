@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "core/artifacts.h"
+#include "core/kernels.h"
 #include "core/libraries.h"
 #include "core/link.h"
 #include "core/network.h"
@@ -44,6 +45,7 @@ struct sbx_session {
 	struct sbx_libraries libraries;
 	struct sbx_session_artifacts artifacts; /* by the turn, but folders */
 	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
+	struct sbx_kernels kernels;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
 };
 

@@ -42,7 +42,7 @@ static const struct sbx_limit_info limits[SBX_LIMIT_COUNT] = {
 				    SBX_UNIT_MS, 0, 7 * DAY_MS, 0},
 	[SBX_LIMIT_SESSION_MS] = {"session-timeout", "life of a session, 0 for none", SBX_UNIT_MS, 0,
 				  7 * DAY_MS, 0},
-	[SBX_LIMIT_ARTIFACTS] = {"artifacts", "artifacts of one run", SBX_UNIT_COUNT, 0, 10000,
+	[SBX_LIMIT_ARTIFACTS] = {"artifact-count", "artifacts of one run", SBX_UNIT_COUNT, 0, 10000,
 				 200},
 	[SBX_LIMIT_ARTIFACT_BYTES] = {"artifact-bytes", "bytes of all artifacts of one run",
 				      SBX_UNIT_BYTES, 0, 1024 * GIB, 100 * MIB},

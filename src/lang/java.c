@@ -5,6 +5,12 @@
 #include "lang/java_options.h"
 #include "lang/java_source.h"
 
+/* The class path of a JVM that runs stays what it is. */
+static const struct sbx_lang_kernel kernel = {
+	.run = SBX_JAVA_KERNEL("{dir}"),
+	.run_with_set = SBX_JAVA_KERNEL("{dir}:{set}/*"),
+};
+
 /*
  * Two steps and not the single-file launcher: it takes as long (javac is what takes the time)
  * and cannot tell a compile error from a failing program.
@@ -24,5 +30,6 @@ const struct sbx_lang sbx_lang_java = {
 	.compile = SBX_JAVA_COMPILE(),
 	.run = SBX_JAVA_RUN("{build}:{dir}"),
 	.install = &sbx_install_java,
+	.kernel = &kernel,
 	.inspect = sbx_java_inspect,
 };

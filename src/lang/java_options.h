@@ -25,3 +25,10 @@
 #define SBX_JAVA_RUN(class_path)                                                      \
 	SBX_ARGV("java", SBX_JAVA_FITTED(""), SBX_JAVA_PROXIED, "-Dfile.encoding=UTF-8", \
 		 "-cp", class_path, "{main}")
+
+/* It compiles and starts itself and then cells, again and again: the first tier has it ready soonest. */
+#define SBX_JAVA_KERNEL(class_path)                                                       \
+	SBX_ARGV("java", SBX_JAVA_FITTED(""), SBX_JAVA_PROXIED, "-Dfile.encoding=UTF-8", \
+		 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",                           \
+		 "--add-opens=java.base/java.io=ALL-UNNAMED", "-cp", class_path,          \
+		 "{support}/java/Kernel.java")

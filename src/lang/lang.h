@@ -8,8 +8,8 @@
  *	{build}	an empty writable folder for the compiler	{main}	from the inspect hook
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
  *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
- *	{support}	the folder of what is ours inside, of hooks alone
  *	{set}	the folder of the libraries that are used; where they are installed, while they are
+ *	{support}	the folder of src/lang/support inside, of hooks and kernels alone
  * and where libraries are installed:
  *	{home}	the work folder, with the package manager's configuration in it
  *	{final}	where {set} will be seen by those who use it
@@ -108,6 +108,15 @@ struct sbx_lang_hook {
 	const char *keep_as;   /* … and what it was has this name then; or NULL */
 };
 
+/* A kernel: an interpreter that keeps its state and runs cells, as src/lang/support has them. */
+struct sbx_lang_kernel {
+	const char *const *run;		 /* argv; its host is descriptor 3 */
+	const char *const *run_with_set; /* in place of it, where libraries are used; or NULL */
+	/* Code that lets a kernel which runs see {set}; NULL: it must be started anew. */
+	const char *use_set;
+	bool reset_ends; /* forgetting all is its end */
+};
+
 struct sbx_lang {
 	struct sbx_language_info info;
 	const char *const *extensions; /* that tell this language: ".cpp", ".cc" … */
@@ -120,6 +129,7 @@ struct sbx_lang {
 	const struct sbx_lang_hook *hooks; /* ends with a NULL name; or NULL */
 	const struct sbx_lang_cache *cache; /* NULL: none */
 	const struct sbx_lang_install *install; /* NULL: there are no libraries for it */
+	const struct sbx_lang_kernel *kernel; /* NULL: it has none */
 	/* NULL: nothing to inspect. False when the source cannot be run: *ret_why is static. */
 	bool (*inspect)(const char *code, size_t len, struct sbx_lang_source *ret,
 			const char **ret_why);

@@ -3,6 +3,12 @@
 
 #include "lang/install.h"
 
+static const struct sbx_lang_kernel kernel = {
+	.run = SBX_ARGV("python3", "{support}/python/kernel.py"),
+	/* Behind "", the folder that cells are in. */
+	.use_set = "__import__('sys').path.insert(1, '{set}')",
+};
+
 /*
  * Byte code is not written: it would show up as files that the program made, and modules that
  * are imported once gain nothing from it. The interpreter's own is in /usr already.
@@ -26,4 +32,5 @@ const struct sbx_lang sbx_lang_python = {
 		{NULL, NULL, NULL, NULL},
 	},
 	.install = &sbx_install_python,
+	.kernel = &kernel,
 };

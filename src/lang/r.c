@@ -3,6 +3,11 @@
 
 #include "lang/install.h"
 
+static const struct sbx_lang_kernel kernel = {
+	.run = SBX_ARGV("sh", "{support}/r/kernel.sh"),
+	.use_set = ".libPaths(c('{set}', .libPaths()))",
+};
+
 /* R flushes after each write, and keeps packages that a program installs in its home folder. */
 const struct sbx_lang sbx_lang_r = {
 	.info = {
@@ -23,4 +28,5 @@ const struct sbx_lang sbx_lang_r = {
 		{NULL, NULL, NULL, NULL},
 	},
 	.install = &sbx_install_r,
+	.kernel = &kernel,
 };

@@ -3,6 +3,11 @@
 
 #include "lang/install.h"
 
+static const struct sbx_lang_kernel kernel = {
+	.run = SBX_ARGV("ruby", "{support}/ruby/kernel.rb"),
+	.use_set = "ENV['GEM_HOME'] = ENV['GEM_PATH'] = '{set}'; Gem.paths = ENV",
+};
+
 /*
  * Ruby holds output back when it goes into a pipe, and has no option or variable against that
  * (only $stdout.sync = true in the program, and wrapping the program would change __FILE__,
@@ -22,4 +27,5 @@ const struct sbx_lang sbx_lang_ruby = {
 	.version = SBX_ARGV("ruby", "--version"),
 	.run = SBX_ARGV("ruby", "{src}"),
 	.install = &sbx_install_ruby,
+	.kernel = &kernel,
 };

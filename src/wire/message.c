@@ -163,6 +163,11 @@ void wire_exec_format(struct sbx_buf *b, const struct wire_exec *m)
 	strings_format(b, m->env);
 }
 
+static bool has_good_flags(const struct wire_exec *m)
+{
+	return !(m->flags & WIRE_EXEC_CONTROL) || (m->flags & WIRE_EXEC_BACKGROUND);
+}
+
 bool wire_exec_parse(const void *payload, size_t len, struct wire_exec *ret)
 {
 	struct wire_reader r = wire_reader_over(payload, len);
@@ -176,7 +181,7 @@ bool wire_exec_parse(const void *payload, size_t len, struct wire_exec *ret)
 	ret->cwd = wire_get_cstring(&r);
 	ret->argv = strings_parse(&r);
 	ret->env = strings_parse(&r);
-	if (wire_reader_end(&r) && ret->argv[0] != NULL)
+	if (wire_reader_end(&r) && ret->argv[0] != NULL && has_good_flags(ret))
 		return true;
 	wire_exec_done(ret);
 	return false;

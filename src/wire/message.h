@@ -17,18 +17,24 @@
  *	EXEC                         -->  STARTED, STDOUT/STDERR..., EXIT | ERROR
  *	                                  one at a time, and several in the background
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
+ *	DATA                        <-->  DATA..., FINISH     an EXEC's descriptor 3, with CONTROL
  *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
  *	PING                         -->  PONG                what the clock of files is there
  *	LISTEN                       -->  LISTENING | ERROR   the proxy of the sandbox
  *	OPENED | REFUSED            <--   CONNECT             one connection, on the agent's channel
  *	DATA, CREDIT, FINISH, CLOSE <-->                      while it is open
  *
- * Credit: each flow (STDIN, STDOUT, STDERR of an EXEC) starts with WIRE_WINDOW bytes, DATA of a
- * PUT or GET with WIRE_FILE_WINDOW at most, that of a connection with WIRE_CONNECTION_WINDOW; the
- * receiver grants more as it consumes. Sending beyond the credit is a protocol error. A connection
+ * Credit: each flow of an EXEC (STDIN, STDOUT, STDERR, DATA each way) starts with WIRE_WINDOW bytes,
+ * DATA of a PUT or GET with WIRE_FILE_WINDOW at most, that of a connection with
+ * WIRE_CONNECTION_WINDOW; the receiver grants more as it consumes. Sending beyond the credit is a protocol error. A connection
  * has two flows of DATA, one each way. FINISH ends one of them, both end the connection; CLOSE
  * cuts it, and what was on its way then is passed over. ENTRY and HOLE need no credit: who sends
  * them waits while much is queued.
+ *
+ * An EXEC with CONTROL gives the program one end of a stream socket pair as descriptor 3; DATA on its
+ * channel is that socket's bytes. What the program had written to its stdout and stderr before it
+ * wrote to the socket is sent before. FINISH says that the program has closed the socket, behind
+ * all that came of it.
  *
  * One GET, LIST, PUT or REMOVE is under way at a time; the host may send the next PUT behind the
  * end of the one before without waiting for its answer. A PUT whose bytes have all come may be
@@ -90,6 +96,7 @@ enum wire_exec_flags {
 	WIRE_EXEC_STDIN = 1,   /* a pipe; without it stdin is /dev/null */
 	WIRE_EXEC_FORWARD = 2, /* send every byte of output, cut nothing */
 	WIRE_EXEC_BACKGROUND = 4, /* beside others and after them; WIRE_BACKGROUND_MAX at one time */
+	WIRE_EXEC_CONTROL = 8,	  /* a socket to the host as descriptor 3; only in the background */
 };
 
 #define WIRE_BACKGROUND_MAX 16
