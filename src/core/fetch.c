@@ -143,10 +143,13 @@ static void look_up(struct fetch *f)
 static int await(struct fetch *f, struct sbx_error *err)
 {
 	struct sbx_wait wait = {.cancel = f->q->cancel, .deadline_ns = f->q->deadline_ns};
+	uint64_t ends_ns = f->link->session->ends_ns;
 
-	if (wait.deadline_ns != 0)
-		return sbx_link_turn(f->link, &wait, err);
-	return sbx_link_await(f->link, f->q->cancel, err);
+	if (wait.deadline_ns == 0)
+		return sbx_link_await(f->link, f->q->cancel, err);
+	if (ends_ns != 0 && ends_ns < wait.deadline_ns)
+		wait.deadline_ns = ends_ns;
+	return sbx_link_turn(f->link, &wait, err);
 }
 
 static int drive(struct fetch *f, struct sbx_error *err)
