@@ -4,7 +4,7 @@
  * is watched from inside: each plot of matplotlib, seaborn, plotly, pandas, PIL, base R, ggplot2
  * or lattice comes as one, in the order it was made; and behind these each image, page, document,
  * table or sound that appeared in the work folder or in /sandbox/output. The bytes stay in the
- * sandbox until they are asked for: sbx_session_read() or sbx_session_copy_out() with the path.
+ * sandbox until they are asked for: sbx_session_read_file() or sbx_session_get() with the path.
  *
  * All of it was made by the program: names and titles are cleaned, contents are not.
  */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/agent.h"
 
+#include "agent/paths.h"
 #include "agent/send.h"
+#include "base/auto.h"
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 static int malformed(const struct wire_frame *frame, struct sbx_error *err)
 {
@@ -32,6 +36,32 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 	send_bytes(&a->conn, WIRE_READY, 0, payload.data, payload.len);
 	sbx_buf_done(&payload);
 	return 0;
+}
+
+/*
+ * What the kernel would stamp a file with now. It is no clock that can be read: since Linux 6.13
+ * a stamp may be ahead of CLOCK_REALTIME_COARSE (Documentation/filesystems/multigrain-ts.rst), so
+ * a file is made and looked at.
+ */
+static uint64_t file_clock_ns(void)
+{
+	auto_close int fd = memfd_create("clock", MFD_CLOEXEC);
+	struct timespec now = {0};
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		return path_time_ns(&st.st_ctim);
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return path_time_ns(&now);
+}
+
+static void tell_clock(struct agent *a, uint32_t channel)
+{
+	struct sbx_buf payload = SBX_BUF_INIT(64);
+
+	wire_pong_format(&payload, &(struct wire_pong){.clock_ns = file_clock_ns()});
+	send_bytes(&a->conn, WIRE_PONG, channel, payload.data, payload.len);
+	sbx_buf_done(&payload);
 }
 
 static int start_program(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
@@ -78,7 +108,7 @@ static int act(struct agent *a, const struct wire_frame *frame, struct sbx_error
 	if (frame->type == WIRE_SETUP)
 		return set_up(a, frame, err);
 	if (frame->type == WIRE_PING) {
-		send_bytes(&a->conn, WIRE_PONG, frame->channel, NULL, 0);
+		tell_clock(a, frame->channel);
 		return 0;
 	}
 	if (!a->is_set_up || (begins && (frame->channel == 0 || frame->channel & WIRE_FROM_AGENT)))

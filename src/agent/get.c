@@ -52,6 +52,7 @@ int get_begin(struct get *g, struct sbx_conn *conn, uint32_t channel, const stru
 		.length = m->length,
 		.most = m->most,
 		.entries = UINT64_MAX,
+		.seen = UINT64_MAX,
 	};
 	if (fd < 0)
 		return fd == -ENXIO ? -EINVAL : fd;
@@ -75,7 +76,12 @@ int list_begin(struct get *g, const struct wire_list *m, const struct agent_fenc
 {
 	int fd = path_open(fence, m->path, O_RDONLY | O_DIRECTORY);
 
-	*g = (struct get){.fd = -1, .entries = m->most};
+	*g = (struct get){
+		.fd = -1,
+		.entries = m->most,
+		.seen = m->most_seen,
+		.since_ns = m->since_ns,
+	};
 	return fd < 0 ? fd : begin_walk(g, fd, m->deep);
 }
 
@@ -168,6 +174,13 @@ static enum wire_entry_kind open_entry(struct get *g, struct stat *st)
 	return WIRE_FILE;
 }
 
+/* A file that is there for longer than the host asks about, or none. */
+static bool is_old(const struct get *g, const struct stat *st)
+{
+	return g->since_ns != 0 &&
+	       (!S_ISREG(st->st_mode) || path_time_ns(&st->st_ctim) < g->since_ns);
+}
+
 static int step_walk(struct get *g, struct sbx_conn *conn, uint32_t channel)
 {
 	enum wire_entry_kind kind;
@@ -177,6 +190,11 @@ static int step_walk(struct get *g, struct sbx_conn *conn, uint32_t channel)
 
 	if (r <= 0)
 		return r < 0 ? r : 1;
+	if (g->seen == 0)
+		return -E2BIG;
+	g->seen--;
+	if (is_old(g, &st))
+		return 0;
 	if (g->entries == 0)
 		return -E2BIG;
 	g->entries--;

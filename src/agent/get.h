@@ -22,6 +22,8 @@ struct get {
 	uint64_t at, end;  /* of its bytes, those that still go */
 	uint64_t data_end; /* up to here there is no hole */
 	uint64_t entries;  /* that may still go */
+	uint64_t seen;	   /* that may still be looked at */
+	uint64_t since_ns; /* a LIST of what is new; 0: of all */
 };
 
 /* 0, when there is more to send, or -errno: then nothing must be released. */

@@ -103,12 +103,11 @@ enum wire_entry_kind path_kind(const struct stat *st)
 	return S_ISLNK(st->st_mode) ? WIRE_LINK : WIRE_OTHER;
 }
 
-/* A time before 1970 is told as 1970. */
-static uint64_t mtime_ns(const struct stat *st)
+uint64_t path_time_ns(const struct timespec *time)
 {
-	if (st->st_mtim.tv_sec < 0)
+	if (time->tv_sec < 0)
 		return 0;
-	return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
 }
 
 void path_send_entry(struct sbx_conn *conn, uint32_t channel, const struct stat *st,
@@ -119,7 +118,8 @@ void path_send_entry(struct sbx_conn *conn, uint32_t channel, const struct stat 
 		.kind = (uint8_t)kind,
 		.mode = st->st_mode & 07777,
 		.size = (uint64_t)st->st_size,
-		.mtime_ns = mtime_ns(st),
+		.mtime_ns = path_time_ns(&st->st_mtim),
+		.ctime_ns = path_time_ns(&st->st_ctim),
 		.name = (char *)name,
 	};
 

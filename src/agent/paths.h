@@ -12,7 +12,9 @@
 #include "agent/fence.h"
 #include "wire/conn.h"
 
+#include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Open where the path starts (O_PATH); *ret_rest, in path, is the rest of it. -errno. */
 int path_base(const struct agent_fence *fence, const char *path, const char **ret_rest);
@@ -31,3 +33,6 @@ void path_refuse(struct sbx_conn *conn, uint32_t channel, int sys_errno, const c
 void path_send_entry(struct sbx_conn *conn, uint32_t channel, const struct stat *st,
 		     enum wire_entry_kind kind, const char *name);
 enum wire_entry_kind path_kind(const struct stat *st);
+
+/* A time as the host is told it: one before 1970 as 1970. */
+uint64_t path_time_ns(const struct timespec *time);

@@ -25,6 +25,9 @@
 
 #include <llmsandbox/result.h>
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Of the hooks: numbers have six digits. */
 #define SBX_ARTIFACT_FILE_NUMBER_MAX 999999u
 
@@ -66,17 +69,17 @@ int sbx_collection_finish(struct sbx_collection *c, struct sbx_result *result,
 void sbx_collection_done(struct sbx_collection *c);
 
 /*
- * What hooks need in a program's environment: the three values that struct sbx_env_sources has
- * for it (core/env.h). support is sbx_support_folder(), asked for before the turn is taken.
+ * What a program with hooks is told (struct sbx_env_sources of core/env.h takes it). support is
+ * sbx_support_folder(), which is asked for before the turn is taken.
  */
 struct sbx_artifact_env {
 	const char *support; /* or NULL: no hooks */
-	const char *folder;  /* LLM_SANDBOX_ARTIFACTS */
-	uint32_t first;	     /* LLM_SANDBOX_ARTIFACTS_FIRST */
+	const char *folder;  /* LLM_SANDBOX_ARTIFACTS; NULL: no artifacts */
+	uint32_t first;	     /* LLM_SANDBOX_ARTIFACTS_FIRST: sbx_artifact_first() */
 };
 
-void sbx_artifact_env_set(struct sbx_artifact_env *ret, struct sbx_session *session,
-			  const char *support, const struct sbx_artifact_folder *folder);
+/* The number that the next artifact of the session will have. */
+uint32_t sbx_artifact_first(const struct sbx_session *session);
 
 /* ---- what the session keeps for it ---- */
 
@@ -93,7 +96,7 @@ struct sbx_recent {
 
 struct sbx_session_artifacts {
 	uint32_t numbers;	/* given so far; from 0 again when they are cleared */
-	uint32_t folders;	/* named so far */
+	_Atomic uint32_t folders; /* named so far */
 	unsigned int clearings;
 	struct sbx_recent *recent; /* a ring of SBX_RECENT_MAX; NULL: nothing was put; owned */
 	size_t recent_at;
@@ -106,3 +109,11 @@ void sbx_session_artifacts_done(struct sbx_session_artifacts *a);
 
 /* The host put a file at this path, absolute or below the work folder. */
 void sbx_artifacts_note_put(struct sbx_session *session, const char *path, uint64_t size);
+
+/* A collection saw this file, whose path is absolute. */
+void sbx_artifacts_note_seen(struct sbx_session *session, const char *path, uint64_t size,
+			     uint64_t ctime_ns);
+
+/* Whether the host put it, or the collection before saw it, as it is now. */
+bool sbx_artifacts_is_known(const struct sbx_session *session, const char *path, uint64_t size,
+			    uint64_t ctime_ns);

@@ -154,6 +154,69 @@ static int set_language(struct env *env, const struct sbx_env_sources *from, str
 	return r;
 }
 
+/* ---- artifacts ---- */
+
+static const char *find(const struct env *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (strncmp(env->list[i], name, len) == 0 && env->list[i][len] == '=')
+			return env->list[i] + len + 1;
+	}
+	return NULL;
+}
+
+static int set_hook(struct env *env, const struct sbx_lang_hook *hook, const char *support,
+		    struct sbx_error *err)
+{
+	const struct sbx_lang_values values = {.support = support};
+	auto_strv char **value = sbx_lang_expand(SBX_ARGV(hook->value), &values, NULL);
+	const char *before = find(env, hook->name);
+	auto_free char *joined = NULL;
+	int r = 0;
+
+	if (value == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
+	if (before != NULL && hook->keep_as != NULL)
+		r = set_pair(env, hook->keep_as, before, err);
+	if (r < 0 || before == NULL || before[0] == '\0' || hook->separator == NULL)
+		return r < 0 ? r : set_pair(env, hook->name, value[0], err);
+	if (asprintf(&joined, "%s%s%s", value[0], hook->separator, before) < 0) {
+		joined = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot build the environment");
+	}
+	return set_pair(env, hook->name, joined, err);
+}
+
+/* Of all languages: a program of one may start another, and shows what that draws too. */
+static int set_hooks(struct env *env, const char *support, struct sbx_error *err)
+{
+	const struct sbx_lang *lang;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (lang = sbx_lang_at(i)) != NULL; i++) {
+		for (const struct sbx_lang_hook *hook = lang->hooks;
+		     r == 0 && hook != NULL && hook->name != NULL; hook++)
+			r = set_hook(env, hook, support, err);
+	}
+	return r;
+}
+
+static int set_artifacts(struct env *env, const struct sbx_artifact_env *a, struct sbx_error *err)
+{
+	char first[16];
+	int r;
+
+	if (a == NULL || a->folder == NULL || a->support == NULL)
+		return 0;
+	snprintf(first, sizeof(first), "%u", a->first);
+	r = set_pair(env, "LLM_SANDBOX_ARTIFACTS", a->folder, err);
+	if (r == 0)
+		r = set_pair(env, "LLM_SANDBOX_ARTIFACTS_FIRST", first, err);
+	return r < 0 ? r : set_hooks(env, a->support, err);
+}
+
 int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_error *err)
 {
 	auto_strv char **list = calloc(SBX_ENV_MAX + 1, sizeof(*list));
@@ -171,6 +234,9 @@ int sbx_env_build(const struct sbx_env_sources *from, char ***ret, struct sbx_er
 		r = set_list(&env, (const char *const *)from->session->spec->env, err);
 	if (r == 0)
 		r = set_list(&env, from->extra, err);
+	/* Last: hooks go around what was set before. */
+	if (r == 0)
+		r = set_artifacts(&env, from->artifacts, err);
 	if (r == 0)
 		*ret = take_ptr(list);
 	return r;

@@ -11,6 +11,7 @@ struct sbx_env_sources {
 	const struct sbx_lang *lang; /* or NULL */
 	const struct sbx_lang_values *values;
 	const char *const *extra; /* of this run, or NULL */
+	const struct sbx_artifact_env *artifacts; /* or NULL: none are wanted */
 };
 
 /* A NULL-terminated list that the caller frees with sbx_strv_free(). */

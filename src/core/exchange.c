@@ -176,6 +176,7 @@ int sbx_exchange_put(struct sbx_exchange *x, const char *path, const void *data,
 
 	if (r < 0 || x->lost)
 		return r;
+	sbx_artifacts_note_put(x->session, path, len);
 	x->put = (struct sbx_transfer){.data = data, .len = len, .credit = WIRE_WINDOW};
 	r = start_put(x, &m, err);
 	if (r == 0)

@@ -3,6 +3,7 @@
 #include "core/transfer.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "core/session.h"
 
 #include <errno.h>
@@ -130,8 +131,22 @@ static void look_up(struct fetch *f)
 	struct sbx_error why;
 
 	if (sbx_copy_cancelled(f->q->cancel, &why) < 0 ||
-	    sbx_session_check(f->link->session, &why) < 0)
+	    sbx_session_check(f->link->session, &why) < 0) {
 		stop(f, &why);
+	} else if (f->q->deadline_ns != 0 && sbx_now_ns() >= f->q->deadline_ns) {
+		sbx_fail(&why, SBX_E_TIMEOUT, "the sandbox took too long to look at its files");
+		stop(f, &why);
+	}
+}
+
+/* Who has a deadline does not wait for the agent beyond it. */
+static int await(struct fetch *f, struct sbx_error *err)
+{
+	struct sbx_wait wait = {.cancel = f->q->cancel, .deadline_ns = f->q->deadline_ns};
+
+	if (wait.deadline_ns != 0)
+		return sbx_link_turn(f->link, &wait, err);
+	return sbx_link_await(f->link, f->q->cancel, err);
 }
 
 static int drive(struct fetch *f, struct sbx_error *err)
@@ -140,7 +155,7 @@ static int drive(struct fetch *f, struct sbx_error *err)
 			       f->q->payload->len, err);
 
 	while (r == 0 && !f->answered && !f->stopped) {
-		r = sbx_link_await(f->link, f->q->cancel, err);
+		r = await(f, err);
 		if (r == 0 && f->link->lost && !f->answered)
 			return sbx_fail(err, SBX_E_UNAVAILABLE,
 					"the sandbox of this session is gone; open a new session");
@@ -156,7 +171,8 @@ static int drive(struct fetch *f, struct sbx_error *err)
 	return r;
 }
 
-int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct sbx_error *err)
+int sbx_fetch_held(struct sbx_session *session, const struct sbx_question *q,
+		   struct sbx_error *err)
 {
 	struct fetch f = {
 		.ch = {.on_frame = on_frame},
@@ -168,13 +184,20 @@ int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct 
 
 	if (q->payload->failed)
 		return sbx_fail_errno(err, ENOMEM, "cannot ask the sandbox");
-	r = sbx_session_begin_for(session, q->cancel, err);
-	if (r < 0)
-		return r;
 	f.ch.owner = &f;
 	sbx_link_add(f.link, &f.ch);
 	r = drive(&f, err);
 	sbx_link_remove(f.link, &f.ch);
+	return r;
+}
+
+int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct sbx_error *err)
+{
+	int r = sbx_session_begin_for(session, q->cancel, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_fetch_held(session, q, err);
 	sbx_session_end(session, r, err);
 	return r;
 }

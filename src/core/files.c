@@ -221,7 +221,8 @@ int sbx_session_list_files(struct sbx_session *session, const char *path, bool d
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	struct listing list = {.path = path, .deep = deep};
 	const struct sbx_sink sink = {list_entry, no_data, no_hole, &list};
-	struct wire_list m = {.deep = deep, .most = most ? most : LIST_STANDARD};
+	struct wire_list m = {.deep = deep, .most = most ? most : LIST_STANDARD,
+			      .most_seen = UINT64_MAX};
 	struct sbx_question q = {
 		.type = WIRE_LIST,
 		.payload = &payload,

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/artifacts.h"
 #include "core/exchange.h"
 #include "core/session.h"
 #include "lang/lang.h"
@@ -31,6 +32,10 @@ struct sbx_operation {
 	struct sbx_lang_values values;
 	char *src, *build;
 	const char *set; /* of libraries that it uses, or NULL */
+	/* where artifacts are wanted: */
+	struct sbx_artifact_folder folder;
+	struct sbx_artifact_env artifacts;
+	struct sbx_collection collection;
 };
 
 int sbx_operation_begin(struct sbx_operation *op, struct sbx_error *err);

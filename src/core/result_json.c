@@ -95,6 +95,75 @@ static json_t *attempts(const struct sbx_result *r)
 	return list;
 }
 
+/* Bytes that need not be UTF-8. */
+static json_t *any_text(const char *text)
+{
+	auto_buf struct sbx_buf utf8 = SBX_BUF_INIT(TEXT_MAX);
+
+	sbx_text_append_utf8(&utf8, text, strlen(text));
+	return utf8.failed ? NULL : json_stringn(utf8.data ? utf8.data : "", utf8.len);
+}
+
+static json_t *artifact(const struct sbx_artifact *a)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s, s:s}", "number", (json_int_t)a->number, "kind",
+			      sbx_artifact_kind_name(a->kind), "name", a->name, "mime_type",
+			      a->mime_type);
+
+	if (a->source[0] != '\0')
+		json_object_set_new(o, "source", json_string(a->source));
+	if (a->title[0] != '\0')
+		json_object_set_new(o, "title", json_string(a->title));
+	if (a->width > 0 && a->height > 0) {
+		json_object_set_new(o, "width", json_integer(a->width));
+		json_object_set_new(o, "height", json_integer(a->height));
+	}
+	json_object_set_new(o, "size_bytes", json_integer((json_int_t)a->size));
+	json_object_set_new(o, "path", any_text(a->path));
+	if (a->chart != NULL)
+		json_object_set_new(o, "chart", json_loads(a->chart, 0, NULL));
+	return o;
+}
+
+static void set_artifacts(json_t *o, const struct sbx_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->artifact_count; i++)
+		json_array_append_new(list, artifact(&r->artifacts[i]));
+	json_object_set_new(o, "artifacts", list);
+	if (r->artifacts_left_out > 0)
+		json_object_set_new(o, "artifacts_left_out", json_integer(r->artifacts_left_out));
+}
+
+static void set_changes(json_t *o, const struct sbx_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->change_count; i++) {
+		const struct sbx_change *change = &r->changes[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:I}", "path", any_text(change->path),
+						      "size_bytes", (json_int_t)change->size));
+	}
+	json_object_set_new(o, "changed_files", list);
+	if (r->changes_truncated)
+		json_object_set_new(o, "changed_files_truncated", json_true());
+}
+
+/* What a run that asked for nothing has not is left out. */
+static void set_made(json_t *o, const struct sbx_result *r)
+{
+	if (r->value != NULL)
+		json_object_set_new(o, "value", any_text(r->value));
+	if (r->kernel_ended)
+		json_object_set_new(o, "kernel_ended", json_true());
+	if (r->artifact_count > 0 || r->artifacts_left_out > 0)
+		set_artifacts(o, r);
+	if (r->change_count > 0 || r->changes_truncated)
+		set_changes(o, r);
+}
+
 static json_t *to_json(const struct sbx_result *r)
 {
 	bool exact[2];
@@ -113,6 +182,7 @@ static json_t *to_json(const struct sbx_result *r)
 		json_object_set_new(o, "stdout_base64", output_base64(&r->out));
 	if (!exact[1])
 		json_object_set_new(o, "stderr_base64", output_base64(&r->errout));
+	set_made(o, r);
 	json_object_set_new(o, "stdout_info", output_info(&r->out));
 	json_object_set_new(o, "stderr_info", output_info(&r->errout));
 	json_object_set_new(o, "timings_ms", timings(&r->timings));

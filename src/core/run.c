@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "core/artifacts.h"
 #include "core/cell.h"
 #include "core/env.h"
 #include "core/operation.h"
 #include "core/result.h"
 #include "core/session.h"
+#include "core/support.h"
 #include "lang/lang.h"
 
 #include <errno.h>
@@ -34,6 +36,18 @@ static uint64_t find_timeout_ms(const struct sbx_spec *spec, const struct sbx_io
 	if (ms == 0)
 		ms = spec->limits[SBX_LIMIT_WALL_MS];
 	return ms == SBX_TIMEOUT_NONE ? 0 : ms;
+}
+
+/*
+ * Before the session's turn, which putting the hooks in place takes. Where that fails, with a full
+ * disk for example, the program is run all the same: the session's own trouble shows at its turn.
+ */
+static int prepare_artifacts(struct sbx_operation *op, struct sbx_error *err)
+{
+	if (!op->io->artifacts)
+		return 0;
+	op->artifacts.support = sbx_support_folder(op->s, err);
+	return sbx_artifact_folder_init(&op->folder, op->s, err);
 }
 
 int sbx_operation_begin(struct sbx_operation *op, struct sbx_error *err)
@@ -75,6 +89,16 @@ static int finish_result(struct sbx_operation *op, struct sbx_error *err)
 	return sbx_result_finish(op->result, &end, err);
 }
 
+/* The program is over, one way or another: what did it show and make? */
+static int collect(struct sbx_operation *op, struct sbx_error *err)
+{
+	struct sbx_cancel *cancel = op->x.cancelled ? NULL : op->io->cancel;
+
+	if (op->collection.session == NULL)
+		return 0;
+	return sbx_collection_finish(&op->collection, op->result, cancel, err);
+}
+
 int sbx_operation_finish(struct sbx_operation *op, int r, struct sbx_result **ret,
 			 struct sbx_error *err)
 {
@@ -90,12 +114,16 @@ int sbx_operation_finish(struct sbx_operation *op, int r, struct sbx_result **re
 	if (op->message[0] != '\0')
 		memcpy(op->result->message, op->message, sizeof(op->message));
 	if (r == 0)
+		r = collect(op, err);
+	if (r == 0)
 		r = sbx_network_finish(op->s, op->attempts, op->result, err);
+	sbx_collection_done(&op->collection);
 	sbx_exchange_done(&op->x);
 	sbx_session_end(op->s, r, err);
 
 	free(op->src);
 	free(op->build);
+	sbx_artifact_folder_done(&op->folder);
 	op->result->timings.collect = sbx_now_ns() - start;
 	if (r == 0)
 		*ret = take_ptr(op->result);
@@ -134,6 +162,7 @@ static int exec_step(struct sbx_operation *op, char **argv, const char *cwd, boo
 		.lang = op->lang,
 		.values = &op->values,
 		.extra = op->io->env,
+		.artifacts = &op->artifacts,
 	};
 	struct wire_exec exec = {
 		.flags = (has_stdin ? WIRE_EXEC_STDIN : 0u) | (streams ? WIRE_EXEC_FORWARD : 0u),
@@ -153,6 +182,16 @@ static int exec_step(struct sbx_operation *op, char **argv, const char *cwd, boo
 	if (r == 0 && !op->x.lost)
 		sbx_result_add_cost(op->result, &op->exit);
 	return r;
+}
+
+/* The step that counts: what it shows and makes is collected. */
+static int begin_collection(struct sbx_operation *op, struct sbx_error *err)
+{
+	if (!op->io->artifacts)
+		return 0;
+	op->artifacts.folder = op->folder.path;
+	op->artifacts.first = sbx_artifact_first(op->s);
+	return sbx_collection_begin(&op->collection, op->s, &op->folder, err);
 }
 
 /* The first program of a session may start a moment before we hear that the sandbox is ready. */
@@ -355,8 +394,10 @@ static int run_program(struct sbx_operation *op, const struct sbx_run *run, stru
 {
 	uint64_t start = sbx_operation_clock_ns(op);
 	const char *const *with_set = op->set ? op->lang->install->use_run : NULL;
-	int r = run_template(op, with_set ? with_set : op->lang->run, run->args, true, err);
+	int r = begin_collection(op, err);
 
+	if (r == 0)
+		r = run_template(op, with_set ? with_set : op->lang->run, run->args, true, err);
 	set_run_time(op, start);
 	return r;
 }
@@ -414,11 +455,15 @@ int sbx_session_run(struct sbx_session *session, const struct sbx_run *run,
 	r = sbx_check_code(run, err);
 	if (r == 0)
 		r = sbx_operation_use_libraries(&op, run, err);
+	if (r == 0)
+		r = prepare_artifacts(&op, err);
 	if (r < 0)
 		return r;
 	r = sbx_operation_begin(&op, err);
-	if (op.result == NULL)
+	if (op.result == NULL) {
+		sbx_artifact_folder_done(&op.folder);
 		return r;
+	}
 	if (r == 0)
 		r = run_steps(&op, run, err);
 	return sbx_operation_finish(&op, r, ret, err);
@@ -435,14 +480,21 @@ int sbx_session_exec(struct sbx_session *session, const struct sbx_command *comm
 	err = err ? err : &lent;
 	if (command->argv == NULL || command->argv[0] == NULL || command->argv[0][0] == '\0')
 		return sbx_fail(err, SBX_E_INVALID, "there is no command to run: it is empty");
-	r = sbx_operation_begin(&op, err);
-	if (op.result == NULL)
+	r = prepare_artifacts(&op, err);
+	if (r < 0)
 		return r;
+	r = sbx_operation_begin(&op, err);
+	if (op.result == NULL) {
+		sbx_artifact_folder_done(&op.folder);
+		return r;
+	}
 	start = sbx_operation_clock_ns(&op);
 	if (r == 0)
 		r = sbx_operation_put_files(&op, err);
 	op.result->timings.install = sbx_operation_clock_ns(&op) - start;
 	start = sbx_operation_clock_ns(&op);
+	if (r == 0 && !op.x.lost)
+		r = begin_collection(&op, err);
 	if (r == 0 && !op.x.lost)
 		r = exec_step(&op, (char **)command->argv, command->cwd ? command->cwd : "", true, err);
 	set_run_time(&op, start);

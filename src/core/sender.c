@@ -197,6 +197,7 @@ int sbx_sender_file(struct sbx_sender *s, const struct wire_put *put, struct sbx
 
 	if (r < 0)
 		return r;
+	sbx_artifacts_note_put(s->session, put->path, SBX_RECENT_ANY);
 	open_ended.size = UINT64_MAX;
 	wire_put_format(&payload, &open_ended);
 	return queue(s, WIRE_PUT, s->file, &payload, err);

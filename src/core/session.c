@@ -241,6 +241,7 @@ void sbx_session_close(struct sbx_session *s)
 	wire_setup_done(&s->setup);
 	sbx_turn_done(&s->turn);
 	sbx_libraries_done(&s->libraries);
+	sbx_session_artifacts_done(&s->artifacts);
 	free(s->support);
 	free(s);
 }

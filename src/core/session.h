@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "core/artifacts.h"
 #include "core/kernels.h"
 #include "core/libraries.h"
 #include "core/link.h"
@@ -42,6 +43,7 @@ struct sbx_session {
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
 	struct sbx_libraries libraries;
+	struct sbx_session_artifacts artifacts; /* by the turn, but folders */
 	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
 	struct sbx_kernels kernels;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */

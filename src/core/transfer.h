@@ -64,10 +64,15 @@ struct sbx_question {
 	uint64_t bytes_max;   /* of one file, that may come */
 	const struct sbx_sink *sink;
 	struct sbx_cancel *cancel; /* or NULL */
+	uint64_t deadline_ns;	   /* then it is given up: SBX_E_TIMEOUT; 0: none */
 };
 
 /* Ask, and give the sink what comes, until the answer is complete. Takes the session's turn. */
 int sbx_fetch(struct sbx_session *session, const struct sbx_question *q, struct sbx_error *err);
+
+/* The same by somebody who has the turn. */
+int sbx_fetch_held(struct sbx_session *session, const struct sbx_question *q,
+		   struct sbx_error *err);
 
 /* GET a file, or a folder with all below it, whole; inside is a path of sbx_inside_path(). */
 int sbx_fetch_tree(struct sbx_session *session, char *inside, const struct sbx_sink *sink,

@@ -9,7 +9,7 @@
  *	{memory_mb}, {cpus}	the sandbox's limits, whole numbers, at least 1
  *	{proxy_host}, {proxy_port}	the sandbox's proxy; empty and 0 where there is none
  *	{set}	the folder of the libraries that are used; where they are installed, while they are
- *	{support}	the folder of src/lang/support inside, of kernels alone
+ *	{support}	the folder of src/lang/support inside, of hooks and kernels alone
  * and where libraries are installed:
  *	{home}	the work folder, with the package manager's configuration in it
  *	{final}	where {set} will be seen by those who use it
@@ -100,6 +100,14 @@ struct sbx_lang_install {
 	const char *const *use_run;	/* in place of run; or NULL */
 };
 
+/* A variable that brings our hooks into the language's interpreter (see core/artifacts.h). */
+struct sbx_lang_hook {
+	const char *name;      /* "PYTHONPATH" */
+	const char *value;     /* with placeholders: "{support}/python" */
+	const char *separator; /* what it was follows behind it: ":"; or NULL: it is replaced … */
+	const char *keep_as;   /* … and what it was has this name then; or NULL */
+};
+
 /* A kernel: an interpreter that keeps its state and runs cells, as src/lang/support has them. */
 struct sbx_lang_kernel {
 	const char *const *run;		 /* argv; its host is descriptor 3 */
@@ -118,6 +126,7 @@ struct sbx_lang {
 	const char *const *compile;    /* NULL: not compiled */
 	const char *const *run;
 	const char *const *env; /* "NAME=value" with placeholders, NULL-terminated; or NULL */
+	const struct sbx_lang_hook *hooks; /* ends with a NULL name; or NULL */
 	const struct sbx_lang_cache *cache; /* NULL: none */
 	const struct sbx_lang_install *install; /* NULL: there are no libraries for it */
 	const struct sbx_lang_kernel *kernel; /* NULL: it has none */

@@ -27,6 +27,10 @@ const struct sbx_lang sbx_lang_python = {
 	.version = SBX_ARGV("python3", "--version"),
 	.run = SBX_ARGV("python3", "{src}"),
 	.env = SBX_ARGV("PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1"),
+	.hooks = (const struct sbx_lang_hook[]){
+		{"PYTHONPATH", "{support}/python", ":", NULL},
+		{NULL, NULL, NULL, NULL},
+	},
 	.install = &sbx_install_python,
 	.kernel = &kernel,
 };

@@ -23,6 +23,10 @@ const struct sbx_lang sbx_lang_r = {
 	.version = SBX_ARGV("Rscript", "--version"),
 	.run = SBX_ARGV("Rscript", "{src}"),
 	.env = SBX_ARGV("LC_ALL=C.UTF-8"),
+	.hooks = (const struct sbx_lang_hook[]){
+		{"R_PROFILE_USER", "{support}/r/profile.R", NULL, "LLM_SANDBOX_R_PROFILE_USER"},
+		{NULL, NULL, NULL, NULL},
+	},
 	.install = &sbx_install_r,
 	.kernel = &kernel,
 };

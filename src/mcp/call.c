@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define CALLS_MAX 1024 /* under way or waiting for a worker */
+#define GRACE_S	  3    /* from the interrupt to the kill */
 
 /* ---- from the loop to a worker ---- */
 
@@ -60,6 +61,10 @@ void mcp_call_free(struct mcp_call *call)
 {
 	if (call->patience != NULL)
 		event_free(call->patience);
+	if (call->grace != NULL) {
+		LIST_REMOVE(call, interrupted);
+		event_free(call->grace);
+	}
 	json_decref(call->arguments);
 	free(call->uri);
 	free(call->variable);
@@ -81,10 +86,45 @@ void mcp_call_free(struct mcp_call *call)
 	free(call);
 }
 
+static void out_of_grace(evutil_socket_t fd, short events, void *call)
+{
+	(void)fd;
+	(void)events;
+	sbx_cancel_kill(((struct mcp_call *)call)->cancel);
+}
+
+/* False: it cannot be, and is to be killed. */
+static bool interrupt_first(struct mcp_call *call)
+{
+	const struct timeval grace = {.tv_sec = GRACE_S};
+
+	if (call->grace != NULL)
+		return true;
+	if (!atomic_load(&call->gently) || call->server->ends)
+		return false;
+	call->grace = evtimer_new(call->server->loop, out_of_grace, call);
+	if (call->grace == NULL)
+		return false;
+	LIST_INSERT_HEAD(&call->server->interrupted, call, interrupted);
+	if (evtimer_add(call->grace, &grace) < 0)
+		return false;
+	sbx_cancel_interrupt(call->cancel);
+	return true;
+}
+
+void mcp_calls_kill_interrupted(struct mcp_server *server)
+{
+	struct mcp_call *call;
+
+	LIST_FOREACH(call, &server->interrupted, interrupted)
+		sbx_cancel_kill(call->cancel);
+}
+
 void mcp_call_stop(struct mcp_call *call)
 {
 	atomic_store(&call->cancelled, true);
-	sbx_cancel_kill(call->cancel);
+	if (!interrupt_first(call))
+		sbx_cancel_kill(call->cancel);
 	pthread_mutex_lock(&call->lock);
 	pthread_cond_broadcast(&call->answered);
 	pthread_mutex_unlock(&call->lock);
@@ -136,6 +176,11 @@ bool mcp_call_is_cancelled(const struct mcp_call *call)
 	return atomic_load(&call->cancelled);
 }
 
+void mcp_call_cancel_gently(struct mcp_call *call, bool gently)
+{
+	atomic_store(&call->gently, gently);
+}
+
 /* ---- content ---- */
 
 static json_t *make_base64(const void *data, size_t len)
@@ -164,14 +209,26 @@ void mcp_call_add_image(struct mcp_call *call, const char *mime_type, const void
 					  make_base64(data, len), "mimeType", mime_type));
 }
 
-void mcp_call_add_contents(struct mcp_call *call, const char *uri, const char *mime_type,
-			   const void *data, size_t len)
+static json_t *make_contents(const char *uri, const char *mime_type, const void *data, size_t len)
 {
 	bool text = strncmp(mime_type, "text/", 5) == 0 || strcmp(mime_type, "application/json") == 0;
 
-	mcp_call_add_item(call, json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", mime_type,
-					  text ? "text" : "blob",
-					  text ? mcp_text(data, len) : make_base64(data, len)));
+	return json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", mime_type,
+			 text ? "text" : "blob",
+			 text ? mcp_text(data, len) : make_base64(data, len));
+}
+
+void mcp_call_add_contents(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len)
+{
+	mcp_call_add_item(call, make_contents(uri, mime_type, data, len));
+}
+
+void mcp_call_add_embedded(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len)
+{
+	mcp_call_add_item(call, json_pack("{s:s, s:o}", "type", "resource", "resource",
+					  make_contents(uri, mime_type, data, len)));
 }
 
 void mcp_call_add_message(struct mcp_call *call, const char *role, json_t *content)

@@ -119,6 +119,8 @@ struct mcp_server {
 	struct mcp_sessions sessions;
 	struct mcp_tasks *tasks;
 	size_t busy;		    /* calls under way */
+	bool ends;		    /* nobody is let off gently any more */
+	LIST_HEAD(, mcp_call) interrupted; /* calls that are yet to be killed, if they go on */
 	void (*on_idle)(void *userdata); /* of the transport, or NULL */
 	void *on_idle_userdata;
 	unsigned char seal_key[32]; /* of requestState */
@@ -222,6 +224,9 @@ struct mcp_call {
 	/* both threads' */
 	struct sbx_cancel *cancel;
 	atomic_bool cancelled;
+	atomic_bool gently;	/* whoever stops it interrupts first */
+	struct event *grace;	/* the loop's: after it the kill; it is in server->interrupted */
+	LIST_ENTRY(mcp_call) interrupted;
 	pthread_mutex_t lock;	/* of what follows */
 	pthread_cond_t answered;
 	json_t *answer;		/* to the question that waits, in the older era */
@@ -237,6 +242,9 @@ void mcp_call_free(struct mcp_call *call);
 
 /* Kill what it runs and wake it where it waits. */
 void mcp_call_stop(struct mcp_call *call);
+
+/* Those that were only interrupted have no more time. */
+void mcp_calls_kill_interrupted(struct mcp_server *server);
 
 /* What came of it as a result, or NULL: it refused. On the loop, once. */
 json_t *mcp_call_result(struct mcp_call *call);

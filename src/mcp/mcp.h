@@ -78,6 +78,7 @@ struct mcp_tool {
 	const char *meta;	   /* JSON text of _meta, or NULL */
 	unsigned int hints;	   /* enum mcp_hint */
 	enum mcp_task_support task;
+	bool urgent;	       /* it acts on calls that run, and so does not wait for them */
 	bool task_after_input; /* it asks first, and is a task from the answer on */
 	/*
 	 * arguments: an object in which every default is filled in. What is added to the call is
@@ -148,10 +149,20 @@ const char *mcp_call_client(const struct mcp_call *call);
 struct sbx_cancel *mcp_call_cancel(const struct mcp_call *call);
 bool mcp_call_is_cancelled(const struct mcp_call *call);
 
+/*
+ * While it is so, who cancels interrupts first, as Ctrl-C does, and the handle is killed only if
+ * the call goes on for some seconds more: for what keeps something that a kill would take along.
+ */
+void mcp_call_cancel_gently(struct mcp_call *call, bool gently);
+
 /* Content of a tool's result, in this order. Text is made valid UTF-8. */
 void mcp_call_add_text(struct mcp_call *call, const char *text, size_t len);
 void mcp_call_add_image(struct mcp_call *call, const char *mime_type, const void *data, size_t len);
 void mcp_call_add_item(struct mcp_call *call, json_t *item); /* takes the reference */
+
+/* A resource in the answer itself, as text or (mime_type of no text) as a blob. */
+void mcp_call_add_embedded(struct mcp_call *call, const char *uri, const char *mime_type,
+			   const void *data, size_t len);
 
 /* Whether the client's revision has content of type "resource_link". */
 bool mcp_call_has_links(const struct mcp_call *call);

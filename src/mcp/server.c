@@ -47,6 +47,7 @@ int mcp_server_new(const struct mcp_face *face, struct mcp_server **ret, struct 
 	}
 	server->face = face;
 	LIST_INIT(&server->sessions);
+	LIST_INIT(&server->interrupted);
 	if (!make(server)) {
 		mcp_server_free(server);
 		return sbx_fail_errno(err, errno ? errno : ENOMEM, "cannot make the MCP server");
@@ -60,8 +61,10 @@ void mcp_server_free(struct mcp_server *server)
 {
 	if (server == NULL)
 		return;
+	server->ends = true;
 	while (!LIST_EMPTY(&server->sessions))
 		mcp_session_free(LIST_FIRST(&server->sessions));
+	mcp_calls_kill_interrupted(server);
 	if (server->tasks != NULL)
 		mcp_tasks_stop(server->tasks);
 	mcp_workers_free(server->workers);

@@ -43,13 +43,13 @@
 	X(CREDIT, 12, 'b', 5)    \
 	X(PUT, 13, 'h', 8)       \
 	X(GET, 14, 'h', 4)       \
-	X(LIST, 15, 'h', 4)      \
-	X(ENTRY, 16, 'a', 8)     \
+	X(LIST, 15, 'h', 25)     \
+	X(ENTRY, 16, 'a', 33)    \
 	X(DATA, 17, 'b', 0)      \
 	X(CLOSE, 18, 'b', 0)     \
 	X(ERROR, 19, 'a', 8)     \
 	X(PING, 20, 'h', 0)      \
-	X(PONG, 21, 'a', 0)      \
+	X(PONG, 21, 'a', 8)      \
 	X(STAT, 22, 'h', 4)      \
 	X(REMOVE, 23, 'h', 5)    \
 	X(MKDIR, 24, 'h', 8)     \

@@ -267,7 +267,7 @@ bool wire_credit_parse(const void *payload, size_t len, struct wire_credit *ret)
 	return wire_reader_end(&r) && ret->flow <= WIRE_FLOW_DATA;
 }
 
-/* ---- PUT, GET, LIST, STAT, REMOVE, MKDIR, HOLE, ENTRY ---- */
+/* ---- PUT, GET, LIST, STAT, REMOVE, MKDIR, HOLE, ENTRY, PONG ---- */
 
 void wire_put_format(struct sbx_buf *b, const struct wire_put *m)
 {
@@ -333,6 +333,8 @@ void wire_list_format(struct sbx_buf *b, const struct wire_list *m)
 {
 	wire_put_u8(b, m->deep);
 	wire_put_u64(b, m->most);
+	wire_put_u64(b, m->most_seen);
+	wire_put_u64(b, m->since_ns);
 	wire_put_cstring(b, m->path);
 }
 
@@ -342,6 +344,8 @@ bool wire_list_parse(const void *payload, size_t len, struct wire_list *ret)
 
 	ret->deep = wire_get_u8(&r);
 	ret->most = wire_get_u64(&r);
+	ret->most_seen = wire_get_u64(&r);
+	ret->since_ns = wire_get_u64(&r);
 	ret->path = wire_get_cstring(&r);
 	if (wire_reader_end(&r) && ret->deep <= 1)
 		return true;
@@ -444,6 +448,7 @@ void wire_entry_format(struct sbx_buf *b, const struct wire_entry *m)
 	wire_put_u32(b, m->mode);
 	wire_put_u64(b, m->size);
 	wire_put_u64(b, m->mtime_ns);
+	wire_put_u64(b, m->ctime_ns);
 	wire_put_cstring(b, m->name);
 }
 
@@ -460,6 +465,7 @@ bool wire_entry_parse(const void *payload, size_t len, struct wire_entry *ret)
 	ret->mode = wire_get_u32(&r);
 	ret->size = wire_get_u64(&r);
 	ret->mtime_ns = wire_get_u64(&r);
+	ret->ctime_ns = wire_get_u64(&r);
 	ret->name = wire_get_cstring(&r);
 	if (wire_reader_end(&r) && is_kind(ret->kind) &&
 	    (ret->name[0] == '\0' || sbx_path_is_relative(ret->name)))
@@ -472,6 +478,19 @@ void wire_entry_done(struct wire_entry *m)
 {
 	free(m->name);
 	*m = (struct wire_entry){0};
+}
+
+void wire_pong_format(struct sbx_buf *b, const struct wire_pong *m)
+{
+	wire_put_u64(b, m->clock_ns);
+}
+
+bool wire_pong_parse(const void *payload, size_t len, struct wire_pong *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->clock_ns = wire_get_u64(&r);
+	return wire_reader_end(&r);
 }
 
 /* ---- ERROR ---- */

@@ -19,7 +19,7 @@
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
  *	DATA                        <-->  DATA..., FINISH     an EXEC's descriptor 3, with CONTROL
  *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
- *	PING                         -->  PONG
+ *	PING                         -->  PONG                what the clock of files is there
  *	LISTEN                       -->  LISTENING | ERROR   the proxy of the sandbox
  *	OPENED | REFUSED            <--   CONNECT             one connection, on the agent's channel
  *	DATA, CREDIT, FINISH, CLOSE <-->                      while it is open
@@ -183,10 +183,15 @@ struct wire_get {
 	char *path;		 /* owned */
 };
 
-/* LIST: what is in a folder, with `deep` also what is below; at most so many entries. */
+/*
+ * LIST: what is in a folder, with `deep` also what is below; SBX_E_LIMIT behind so many entries, or
+ * when so many were looked at. since_ns: only regular files that were made, written or renamed
+ * then or later (ctime, by the clock of PONG), and never what lies below a link.
+ */
 struct wire_list {
 	uint8_t deep;
-	uint64_t most;
+	uint64_t most, most_seen;
+	uint64_t since_ns; /* 0: all */
 	char *path; /* owned */
 };
 
@@ -219,8 +224,13 @@ struct wire_entry {
 	uint8_t kind;
 	uint32_t mode;
 	uint64_t size;
-	uint64_t mtime_ns;
+	uint64_t mtime_ns, ctime_ns;
 	char *name; /* owned */
+};
+
+/* PONG: what a file made now would be stamped with (ctime); no file made before has a later one. */
+struct wire_pong {
+	uint64_t clock_ns;
 };
 
 /* ERROR: the operation on this channel failed; on channel 0 the connection is over. */
@@ -284,6 +294,7 @@ struct wire_refused {
 	X(mkdir)         \
 	X(hole)          \
 	X(entry)         \
+	X(pong)          \
 	X(error)         \
 	X(port)          \
 	X(connect)       \

@@ -28,6 +28,7 @@ static void done_nothing(void *m)
 #define wire_credit_done done_nothing
 #define wire_hole_done	 done_nothing
 #define wire_port_done	 done_nothing
+#define wire_pong_done	 done_nothing
 
 /* Parse, format, parse and format again: the two texts must be equal. */
 #define X(name)                                                                          \

@@ -18,6 +18,8 @@
 #include "mcp/sandbox/libraries.h"
 #include "mcp/sandbox/mime.h"
 #include "mcp/sandbox/network.h"
+#include "mcp/sandbox/picture.h"
+#include "mcp/sandbox/shelf.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -188,6 +190,31 @@ static void installing_can_be_switched_off(void **state)
 		assert_int_equal(e.install, good[i].mode);
 	}
 	assert_true(read_environment(&e, "SANDBOX_INSTALL=sometimes") < 0);
+}
+
+static void what_an_answer_shows_is_bounded_by_the_environment(void **state)
+{
+	static const char *const bad[] = {"SANDBOX_ARTIFACTS=some", "SANDBOX_STRUCTURED=2",
+					  "SANDBOX_IMAGE_BYTES=big", "SANDBOX_EMBED_BYTES=-1",
+					  "SANDBOX_ANSWER_BYTES=65m"};
+	struct mcp_environment e;
+
+	(void)state;
+	assert_int_equal(read_environment(&e, "X="), 0);
+	assert_true(e.artifacts && e.structured);
+	assert_true(e.embed_bytes < e.image_bytes && e.image_bytes < e.answer_bytes);
+	/* All of it in base64, and two streams of the usual length twice, in a megabyte. */
+	assert_true(e.answer_bytes / 3 * 4 + 4 * 30000 < 1 << 20);
+	assert_int_equal(read_environment(&e, "SANDBOX_ARTIFACTS=off", "SANDBOX_STRUCTURED= No ",
+					  "SANDBOX_IMAGE_BYTES=100k", "SANDBOX_EMBED_BYTES=0",
+					  "SANDBOX_ANSWER_BYTES=4m"),
+			 0);
+	assert_false(e.artifacts || e.structured);
+	assert_int_equal(e.image_bytes, 100 << 10);
+	assert_int_equal(e.embed_bytes, 0);
+	assert_int_equal(e.answer_bytes, 4 << 20);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(read_environment(&e, bad[i]) < 0);
 }
 
 static void a_package_is_known_by_its_requirement(void **state)
@@ -455,6 +482,169 @@ static void a_character_that_is_cut_at_the_end_is_text_all_the_same(void **state
 	assert_false(mcp_is_text("\xf0\x80x", 3, true));
 }
 
+/* ---- artifacts ---- */
+
+static void an_artifact_has_one_uri(void **state)
+{
+	static const uint32_t numbers[] = {1, 42, 4294967295u};
+	static const char *const bad[] = {"", "0", "01", "-1", "+1", " 1", "1 ", "1x", "0x1",
+					  "4294967296", "99999999999", "18446744073709551617", "1/2"};
+	char uri[128], *id = NULL;
+	uint32_t number;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		json_t *made = mcp_artifact_uri("0123", numbers[i]);
+
+		assert_true(mcp_artifact_uri_parse(json_string_value(made), &id, &number));
+		assert_string_equal(id, "0123");
+		assert_int_equal(number, numbers[i]);
+		json_decref(made);
+		free(id);
+	}
+	id = NULL;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(uri, sizeof(uri), "sandbox://sessions/0123/artifacts/%s", bad[i]);
+		assert_false(mcp_artifact_uri_parse(uri, &id, &number));
+	}
+	assert_false(mcp_artifact_uri_parse("sandbox://sessions/0123/files/1", &id, &number));
+	assert_null(id);
+}
+
+#define BYTES(text) text, sizeof(text) - 1
+#define PNG_HEAD    "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+#define PNG_END	    "\0\0\0\0IEND\xae\x42\x60\x82"
+
+static void only_whole_pictures_are_shown(void **state)
+{
+	static const struct {
+		const char *mime_type, *data;
+		size_t len;
+		const char *problem; /* a part of it, or NULL */
+	} rows[] = {
+		{"image/png", BYTES(PNG_HEAD "\0\0\0\1\0\0\0\1" PNG_END "........." PNG_END), NULL},
+		{"image/png", BYTES(PNG_HEAD "\0\0\x1f\x41\0\0\0\1........." PNG_END), "8000"},
+		{"image/png", BYTES(PNG_HEAD "\xff\xff\xff\xff\0\0\0\1........." PNG_END), "8000"},
+		{"image/png", BYTES(PNG_HEAD "\0\0\0\0\0\0\0\1........." PNG_END), "pixels"},
+		{"image/png", BYTES(PNG_HEAD "\0\0\0\1\0\0\0\1........."), "cut off"},
+		{"image/png", BYTES(PNG_HEAD), "cut off"},
+		{"image/png", BYTES("GIF89a\1\0\1\0\0\0\0;"), "no PNG"},
+		{"image/png", BYTES(""), "no PNG"},
+		{"image/gif", BYTES("GIF89a\1\0\1\0\0\0\0;"), NULL},
+		{"image/gif", BYTES("GIF89a\1\0\1\0\0\0\0"), "cut off"},
+		{"image/gif", BYTES("GIF89a\1\0\x41\x1f\0\0\0;"), "8000"},
+		{"image/jpeg",
+		 BYTES("\xff\xd8\xff\xe0\0\4ab\xff\xc0\0\x0b\x08\0\2\0\3\1\0\0\0\xff\xd9"), NULL},
+		{"image/jpeg", BYTES("\xff\xd8\xff\xe0\0\4ab\xff\xc0\0\x0b\x08\x1f\x41\0\3\1\0\0\0\xff\xd9"),
+		 "8000"},
+		{"image/jpeg", BYTES("\xff\xd8\xff\xe0\0\4ab"), "cut off"},
+		{"image/jpeg", BYTES("\xff\xd8\xff\xe0\xff\xff\xff\xd9"), "no JPEG"},
+		{"image/jpeg", BYTES("\xff\xd8\xff\xff\xff\xff\xff\xff\xff\xff\xff\xd9"), "no JPEG"},
+		{"image/webp", BYTES("RIFF\x0c\0\0\0WEBPVP8 \0\0\0\0"), NULL},
+		{"image/webp", BYTES("RIFF\xff\xff\xff\xffWEBPVP8 "), "cut off"},
+		{"image/svg+xml", BYTES("<svg xmlns='x'></svg>"), NULL},
+		{"image/svg+xml", BYTES("<svg xmlns='x'>"), "cut off"},
+		{"image/svg+xml", BYTES("<html></html>"), "no SVG"},
+		{"image/tiff", BYTES("II*\0"), "no picture"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* A copy of its own, so that a sanitizer sees who reads beyond the end. */
+		char *data = malloc(rows[i].len + 1);
+		const char *problem;
+
+		memcpy(data, rows[i].data, rows[i].len);
+		data = realloc(data, rows[i].len ? rows[i].len : 1);
+		problem = mcp_picture_problem(rows[i].mime_type, data, rows[i].len);
+		if (rows[i].problem == NULL)
+			assert_null(problem);
+		else
+			assert_non_null(problem ? strstr(problem, rows[i].problem) : NULL);
+		free(data);
+	}
+}
+
+static void a_type_is_one_of_two_words(void **state)
+{
+	static const char *const good[] = {"image/png", "image/svg+xml", "application/vnd.a-b_c"};
+	static const char *const bad[] = {"",	   "/",	      "image",	     "image/",
+					  "/png",  "a/b/c",   "text/html; x", "image/png\"}",
+					  "a b/c", "a/\xc3\xa9", "a/b\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(mcp_mime_is_type(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mcp_mime_is_type(bad[i]));
+}
+
+/* Add artifacts of these numbers, whose path is given. */
+static void add_artifacts(struct mcp_shelf *shelf, const char *session, uint32_t from,
+			  uint32_t count, char *path)
+{
+	struct sbx_artifact *list = calloc(count, sizeof(*list));
+	struct sbx_result result = {.artifacts = list, .artifact_count = count};
+
+	for (uint32_t i = 0; i < count; i++) {
+		list[i].number = from + i;
+		list[i].path = path;
+		strcpy(list[i].mime_type, "image/png");
+	}
+	mcp_shelf_add(shelf, session, &result);
+	free(list);
+}
+
+static int find_artifact(struct mcp_shelf *shelf, const char *session, uint32_t number,
+			 const char *path)
+{
+	char *found = NULL, mime_type[96];
+	struct sbx_error err;
+	int r = mcp_shelf_find(shelf, session, number, &found, mime_type, &err);
+
+	if (r == 0) {
+		assert_string_equal(found, path);
+		assert_string_equal(mime_type, "image/png");
+	}
+	free(found);
+	return r;
+}
+
+static void the_last_artifacts_of_a_session_are_known(void **state)
+{
+	char a[] = "/a", b[] = "/b", *long_path = malloc(4097);
+	struct sbx_registry *registry;
+	struct mcp_shelf shelf;
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &registry, &err), 0);
+	mcp_shelf_init(&shelf, registry);
+	add_artifacts(&shelf, "one", 1, 10, a);
+	assert_int_equal(find_artifact(&shelf, "one", 10, a), 0);
+	assert_true(find_artifact(&shelf, "one", 11, a) < 0);
+	assert_true(find_artifact(&shelf, "two", 1, a) < 0);
+	/* Numbers begin anew when a session is cleared. */
+	add_artifacts(&shelf, "one", 3, 1, b);
+	assert_int_equal(find_artifact(&shelf, "one", 3, b), 0);
+	add_artifacts(&shelf, "one", 11, 10000, a);
+	assert_true(find_artifact(&shelf, "one", 1, a) < 0);
+	assert_int_equal(find_artifact(&shelf, "one", 11, a), 0);
+	memset(long_path, 'x', 4096);
+	long_path[4096] = '\0';
+	add_artifacts(&shelf, "one", 20001, 2000, long_path);
+	assert_true(find_artifact(&shelf, "one", 20001, long_path) < 0);
+	assert_int_equal(find_artifact(&shelf, "one", 22000, long_path), 0);
+	/* The registry knows no session "one": it has ended, as is found when there is another. */
+	add_artifacts(&shelf, "two", 1, 1, a);
+	assert_true(find_artifact(&shelf, "one", 22000, long_path) < 0);
+	mcp_shelf_forget(&shelf, "two");
+	assert_true(find_artifact(&shelf, "two", 1, a) < 0);
+	mcp_shelf_done(&shelf);
+	sbx_registry_free(registry);
+	free(long_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +655,7 @@ int main(void)
 		cmocka_unit_test(the_network_is_bounded_by_the_environment),
 		cmocka_unit_test(a_wish_for_two_ports_gets_what_both_have),
 		cmocka_unit_test(installing_can_be_switched_off),
+		cmocka_unit_test(what_an_answer_shows_is_bounded_by_the_environment),
 		cmocka_unit_test(a_package_is_known_by_its_requirement),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
@@ -476,6 +667,10 @@ int main(void)
 		cmocka_unit_test(a_uri_of_no_file_is_refused),
 		cmocka_unit_test(a_file_is_known_by_its_bytes_and_then_by_its_name),
 		cmocka_unit_test(a_character_that_is_cut_at_the_end_is_text_all_the_same),
+		cmocka_unit_test(an_artifact_has_one_uri),
+		cmocka_unit_test(only_whole_pictures_are_shown),
+		cmocka_unit_test(a_type_is_one_of_two_words),
+		cmocka_unit_test(the_last_artifacts_of_a_session_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

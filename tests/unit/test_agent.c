@@ -591,7 +591,9 @@ static void ask(struct agent_client *c, enum wire_type type, const char *path, u
 		wire_get_format(&payload, &(struct wire_get){.length = UINT64_MAX, .most = most,
 							     .path = (char *)path});
 	else
-		wire_list_format(&payload, &(struct wire_list){.most = most, .path = (char *)path});
+		wire_list_format(&payload, &(struct wire_list){.most = most,
+							     .most_seen = UINT64_MAX,
+							     .path = (char *)path});
 	agent_client_send(c, type, ++c->channel, payload.data, payload.len);
 	agent_client_finish(c, c->channel, ret);
 }

@@ -42,13 +42,16 @@ static const struct wire_put sample_put = {
 	.mode = 0640, .how = WIRE_PUT_APPEND, .size = 1, .mtime_ns = 2, .path = (char *)"a/b"};
 static const struct wire_get sample_get = {
 	.deep = 1, .offset = 2, .length = UINT64_MAX, .most = 4, .path = (char *)"/etc"};
-static const struct wire_list sample_list = {.deep = 1, .most = 99, .path = (char *)""};
+static const struct wire_list sample_list = {
+	.deep = 1, .most = 99, .most_seen = 100, .since_ns = 7, .path = (char *)""};
 static const struct wire_path sample_path = {.path = (char *)"/etc"};
 static const struct wire_remove sample_remove = {.deep = 1, .path = (char *)"x"};
 static const struct wire_mkdir sample_mkdir = {.mode = 0755, .path = (char *)"x/y"};
 static const struct wire_hole sample_hole = {.bytes = 1ull << 40};
 static const struct wire_entry sample_entry = {
-	.kind = WIRE_LINK, .mode = 0777, .size = 1, .mtime_ns = 2, .name = (char *)"d/n\n"};
+	.kind = WIRE_LINK, .mode = 0777, .size = 1, .mtime_ns = 2, .ctime_ns = 3,
+	.name = (char *)"d/n\n"};
+static const struct wire_pong sample_pong = {.clock_ns = 1ull << 60};
 static const struct wire_error sample_error = {
 	.code = SBX_E_LIMIT, .sys_errno = 28, .text = (char *)"no space"};
 static const struct wire_port sample_port = {.port = 3128};
@@ -78,6 +81,10 @@ static void wire_credit_done(struct wire_credit *m)
 	(void)m;
 }
 static void wire_hole_done(struct wire_hole *m)
+{
+	(void)m;
+}
+static void wire_pong_done(struct wire_pong *m)
 {
 	(void)m;
 }

@@ -162,7 +162,7 @@ static void add_usr(struct plan *plan)
  */
 static const char *const etc_shown[] = {
 	"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",	"/etc/java*",
-	"/etc/R",	     "/etc/localtime",	 "/etc/mime.types", "/etc/protocols",
+	"/etc/R",	     "/etc/localtime",	 "/etc/matplotlibrc", "/etc/mime.types", "/etc/protocols",
 	"/etc/services",     "/etc/os-release",	 "/etc/ssl/certs",  "/etc/ssl/openssl.cnf",
 };
 

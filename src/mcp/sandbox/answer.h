@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mcp/mcp.h"
+#include "mcp/sandbox/show.h"
 
 /* JSON Schema of the answer. */
 extern const char mcp_answer_schema[];
@@ -15,9 +16,19 @@ extern const char mcp_answer_schema[];
 #define MCP_OUTPUT_STANDARD 30000
 #define MCP_OUTPUT_MOST	    80000
 
+/* What there is to answer; borrowed. */
+struct mcp_ran {
+	const struct sbx_result *result;
+	size_t max_output;
+	json_t *libraries;	     /* versions of what was asked for, or NULL */
+	const char *kernel;	     /* whose cell it was, or NULL */
+	const struct mcp_show *show; /* gathered */
+};
+
 /*
- * Add the answer to the call: as text and as structured content. libraries are the versions of
- * what was asked for, or NULL; borrowed.
+ * Add the answer to the call: the result as text, the artifacts, and all of it but the contents
+ * of these as structured content. The text has the same as the latter, but for the artifacts,
+ * of which there is a line each.
  */
-int mcp_answer(struct mcp_call *call, const struct sbx_result *result, size_t max_output,
-	       json_t *libraries, struct sbx_error *err);
+int mcp_answer(struct mcp_call *call, const struct mcp_ran *ran,
+	       struct sbx_error *err);

@@ -28,7 +28,8 @@ struct rule {
 };
 
 static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network,
-	add_hosts, set_install, refuse, refuse_flag, check_flag, refuse_strict_flag,
+	add_hosts, set_install, set_artifacts, set_structured, set_image, set_embed, set_answer,
+	refuse, refuse_flag, check_flag, refuse_strict_flag,
 	check_capabilities, check_security, check_network;
 
 static const struct rule rules[] = {
@@ -41,6 +42,11 @@ static const struct rule rules[] = {
 	{"SANDBOX_NETWORK", NULL, true, set_network, NULL},
 	{"SANDBOX_ALLOW", NULL, true, add_hosts, NULL},
 	{"SANDBOX_INSTALL", NULL, true, set_install, NULL},
+	{"SANDBOX_ARTIFACTS", NULL, true, set_artifacts, NULL},
+	{"SANDBOX_STRUCTURED", NULL, true, set_structured, NULL},
+	{"SANDBOX_IMAGE_BYTES", NULL, true, set_image, NULL},
+	{"SANDBOX_EMBED_BYTES", NULL, true, set_embed, NULL},
+	{"SANDBOX_ANSWER_BYTES", NULL, true, set_answer, NULL},
 	/* The system's folders are read-only always, and capabilities are dropped always. */
 	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
 	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
@@ -208,7 +214,7 @@ static int check_range(const struct given *g, enum sbx_limit limit, double value
 	return 0;
 }
 
-static int set_memory(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+static int read_size(const struct given *g, const char *example, double *ret, struct sbx_error *err)
 {
 	char value[64];
 	const char *end;
@@ -216,11 +222,20 @@ static int set_memory(const struct given *g, struct mcp_environment *e, struct s
 
 	if (!trim(g->value, value, sizeof(value)) || !read_number(value, &number, &end) ||
 	    !find_factor(end, &factor))
-		return sbx_fail(err, SBX_E_INVALID, "%s=%.64s is no size; write it as 512m or 2g",
-				g->name, g->value);
-	if (check_range(g, SBX_LIMIT_MEMORY_BYTES, number * factor, err) < 0)
+		return sbx_fail(err, SBX_E_INVALID, "%s=%.64s is no size; write it as %s", g->name,
+				g->value, example);
+	*ret = number * factor;
+	return 0;
+}
+
+static int set_memory(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	double bytes = 0;
+
+	if (read_size(g, "512m or 2g", &bytes, err) < 0 ||
+	    check_range(g, SBX_LIMIT_MEMORY_BYTES, bytes, err) < 0)
 		return -(int)err->code;
-	e->memory_bytes = (uint64_t)(number * factor);
+	e->memory_bytes = (uint64_t)bytes;
 	return 0;
 }
 
@@ -333,6 +348,46 @@ static int set_install(const struct given *g, struct mcp_environment *e, struct 
 		return sbx_fail(err, SBX_E_INVALID, "%s must be one of: on, off, offline", g->name);
 	e->install = on ? MCP_INSTALL_ON : MCP_INSTALL_OFF;
 	return 0;
+}
+
+/* ---- what an answer has ---- */
+
+static int set_artifacts(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return read_flag(g, &e->artifacts, err);
+}
+
+static int set_structured(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return read_flag(g, &e->structured, err);
+}
+
+static int set_size(const struct given *g, size_t *ret, struct sbx_error *err)
+{
+	double bytes = 0;
+
+	if (read_size(g, "512k or 2m", &bytes, err) < 0)
+		return -(int)err->code;
+	if (bytes > MCP_ANSWER_MOST)
+		return sbx_fail(err, SBX_E_INVALID, "%s=%.64s is more than %d MiB", g->name, g->value,
+				MCP_ANSWER_MOST >> 20);
+	*ret = (size_t)bytes;
+	return 0;
+}
+
+static int set_image(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_size(g, &e->image_bytes, err);
+}
+
+static int set_embed(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_size(g, &e->embed_bytes, err);
+}
+
+static int set_answer(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_size(g, &e->answer_bytes, err);
 }
 
 /* ---- what is so anyway ---- */
@@ -519,7 +574,14 @@ void mcp_environment_done(struct mcp_environment *e)
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
 			 struct sbx_error *err)
 {
-	struct mcp_environment e = {.backend = "native"};
+	struct mcp_environment e = {
+		.backend = "native",
+		.artifacts = true,
+		.structured = true,
+		.image_bytes = MCP_IMAGE_BYTES,
+		.embed_bytes = MCP_EMBED_BYTES,
+		.answer_bytes = MCP_ANSWER_BYTES,
+	};
 	struct sbx_spec *spec;
 	struct given given;
 	int r = 0;

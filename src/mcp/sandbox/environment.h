@@ -13,6 +13,16 @@
 /* Offline, what was installed before is there, and nothing else is installed. */
 enum mcp_install_mode { MCP_INSTALL_ON, MCP_INSTALL_OFF, MCP_INSTALL_OFFLINE };
 
+/*
+ * What an answer shows of artifacts, in bytes before they are written in base64. A well-known
+ * desktop client refuses an answer of more than 1 MiB, so that all of it, with the output said
+ * twice, stays below.
+ */
+#define MCP_IMAGE_BYTES	 (512 << 10)
+#define MCP_EMBED_BYTES	 (32 << 10)
+#define MCP_ANSWER_BYTES (640 << 10)
+#define MCP_ANSWER_MOST	 (64 << 20)
+
 struct mcp_environment {
 	char backend[32];
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
@@ -23,6 +33,11 @@ struct mcp_environment {
 	uint64_t idle_ms;     /* SANDBOX_SESSION_IDLE, in seconds */
 	uint64_t lifetime_ms; /* SANDBOX_SESSION_LIFETIME, in seconds */
 	enum mcp_install_mode install; /* SANDBOX_INSTALL: on, off, offline */
+	bool artifacts;	 /* SANDBOX_ARTIFACTS: runs collect what they show and make */
+	bool structured; /* SANDBOX_STRUCTURED: answers have structured content too */
+	size_t image_bytes;  /* of one image in an answer; SANDBOX_IMAGE_BYTES */
+	size_t embed_bytes;  /* of one embedded resource; SANDBOX_EMBED_BYTES */
+	size_t answer_bytes; /* of all of them in one answer; SANDBOX_ANSWER_BYTES */
 	/* The most that a call may ask for: SANDBOX_NETWORK, SANDBOX_ALLOW; owned. NULL: none. */
 	struct sbx_network *network;
 };

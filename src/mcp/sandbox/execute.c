@@ -25,6 +25,7 @@ struct request {
 	size_t max_output;
 	struct mcp_watch *watch;
 	struct mcp_installed installed;
+	struct mcp_show show; /* what it showed and made */
 };
 
 /* ---- arguments ---- */
@@ -82,18 +83,25 @@ static int read_request(const json_t *arguments, struct request *ret, struct sbx
 
 /* ---- the run ---- */
 
-static int run_code(struct sbx_session *session, const struct mcp_execution *execution,
-		    const struct request *request, struct sbx_result **ret, struct sbx_error *err)
+static int run_code(struct mcp_call *call, struct sbx_session *session,
+		    const struct mcp_execution *execution, const struct request *request,
+		    struct sbx_result **ret, struct sbx_error *err)
 {
 	struct sbx_run run = {
 		.language = execution->language,
 		.code = execution->code,
 		.code_len = execution->code_len,
 		.args = request->args,
+		.kernel = execution->kernel,
 		.io = request->io,
 	};
+	int r;
 
-	return sbx_session_run(session, &run, ret, err);
+	/* Who cancels a cell wants it to end, and not the variables of those before. */
+	mcp_call_cancel_gently(call, execution->kernel != NULL);
+	r = sbx_session_run(session, &run, ret, err);
+	mcp_call_cancel_gently(call, false);
+	return r;
 }
 
 static int run_command(struct sbx_session *session, const struct mcp_execution *execution,
@@ -145,9 +153,9 @@ static int install(struct mcp_call *call, struct sbx_session *session,
 	return r;
 }
 
-static int run_it(struct mcp_call *call, struct sbx_session *session,
-		  const struct mcp_execution *execution, struct request *request,
-		  struct sbx_result **ret, struct sbx_error *err)
+static int run_program(struct mcp_call *call, struct sbx_session *session,
+		       const struct mcp_execution *execution, struct request *request,
+		       struct sbx_result **ret, struct sbx_error *err)
 {
 	uint64_t install_ns = 0;
 	int r = 0;
@@ -157,9 +165,21 @@ static int run_it(struct mcp_call *call, struct sbx_session *session,
 	if (json_array_size(execution->libraries) > 0)
 		r = install(call, session, execution, request, &install_ns, err);
 	if (r == 0)
-		r = run_code(session, execution, request, ret, err);
+		r = run_code(call, session, execution, request, ret, err);
 	if (r == 0)
 		(*ret)->timings.install += install_ns;
+	return r;
+}
+
+/* session_id: of one that stays, or NULL. */
+static int run_it(struct mcp_call *call, struct sbx_session *session, const char *session_id,
+		  const struct mcp_execution *execution, struct request *request,
+		  struct sbx_result **ret, struct sbx_error *err)
+{
+	int r = run_program(call, session, execution, request, ret, err);
+
+	if (r == 0)
+		mcp_show_gather(&request->show, call, session, session_id, *ret);
 	return r;
 }
 
@@ -167,19 +187,20 @@ static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_executio
 				const json_t *arguments, struct request *request,
 				struct sbx_result **ret, struct sbx_error *err)
 {
-	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
+	const struct mcp_environment *environment =
+		&((const struct mcp_sandbox *)mcp_call_userdata(call))->environment;
 	struct sbx_session *session;
 	struct sbx_spec *spec;
 	/* A shell may start any language. */
-	int r = mcp_make_spec(&sandbox->environment, arguments, execution->language,
-			      request->max_output, &spec, err);
+	int r = mcp_make_spec(environment, arguments, execution->language, request->max_output,
+			      &spec, err);
 
 	if (r < 0)
 		return r;
 	sbx_spec_use_libraries(spec, json_array_size(execution->libraries) > 0);
 	r = sbx_session_open(spec, &session, err);
 	if (r == 0) {
-		r = run_it(call, session, execution, request, ret, err);
+		r = run_it(call, session, NULL, execution, request, ret, err);
 		sbx_session_close(session);
 	}
 	sbx_spec_free(spec);
@@ -190,6 +211,7 @@ static int run_in_session(struct mcp_call *call, const struct mcp_execution *exe
 			  const json_t *arguments, struct request *request, struct sbx_result **ret,
 			  struct sbx_error *err)
 {
+	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct sbx_result *result = NULL;
 	struct mcp_lease lease;
 	int r = mcp_refuse_wishes(arguments, err);
@@ -198,13 +220,16 @@ static int run_in_session(struct mcp_call *call, const struct mcp_execution *exe
 		r = mcp_lease_begin(&lease, call, arguments, err);
 	if (r < 0)
 		return r;
-	r = run_it(call, lease.session, execution, request, &result, err);
+	r = run_it(call, lease.session, lease.id, execution, request, &result, err);
 	r = mcp_lease_end_run(&lease, r, result, err);
-	if (r < 0)
+	if (r < 0) {
+		mcp_show_done(&request->show);
 		sbx_result_free(result);
-	else
-		*ret = result;
-	return r;
+		return r;
+	}
+	mcp_shelf_add(&sandbox->shelf, lease.id, result);
+	*ret = result;
+	return 0;
 }
 
 static int run_watched(struct mcp_call *call, const struct mcp_execution *execution,
@@ -221,6 +246,8 @@ static int run_watched(struct mcp_call *call, const struct mcp_execution *execut
 	request->io.on_stdout = watch.on_stdout;
 	request->io.on_stderr = watch.on_stderr;
 	request->io.userdata = &watch;
+	request->io.artifacts =
+		((const struct mcp_sandbox *)mcp_call_userdata(call))->environment.artifacts;
 	prepare(execution->language);
 	r = in_session ? run_in_session(call, execution, arguments, request, ret, err)
 		       : run_in_fresh_sandbox(call, execution, arguments, request, ret, err);
@@ -238,7 +265,14 @@ int mcp_execute(struct mcp_call *call, const struct mcp_execution *execution,
 	if (r == 0)
 		r = run_watched(call, execution, arguments, &request, &result, err);
 	if (r == 0)
-		r = mcp_answer(call, result, request.max_output, request.installed.versions, err);
+		r = mcp_answer(call,
+			       &(struct mcp_ran){.result = result,
+						 .max_output = request.max_output,
+						 .libraries = request.installed.versions,
+						 .kernel = execution->kernel,
+						 .show = &request.show},
+			       err);
+	mcp_show_done(&request.show);
 	mcp_installed_done(&request.installed);
 	sbx_result_free(result);
 	free(request.args);

@@ -32,6 +32,7 @@ struct mcp_execution {
 	const char *code;
 	size_t code_len;
 	const json_t *libraries; /* wanted, an array; or NULL */
+	const char *kernel;	 /* whose cell it is, or NULL */
 };
 
 int mcp_execute(struct mcp_call *call, const struct mcp_execution *execution,

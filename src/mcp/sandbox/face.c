@@ -28,8 +28,10 @@ static const char instructions[] =
 	"Each "
 	"call starts from nothing unless you give it a session_id of create_session: then files "
 	"stay "
-	"from call to call, until the session is closed or expires. Give all inputs with the call "
-	"(stdin, args, files), and print what you want to know. Name the libraries that code needs "
+	"from call to call, until the session is closed or expires, and with kernel variables too. "
+	"Give all inputs with the call (stdin, args, files), and print what you want to know. Plots "
+	"come back as images by themselves (matplotlib, plotly, ggplot2 and others), and so do "
+	"images, documents and tables that a program writes. Name the libraries that code needs "
 	"(libraries): those that are not there are installed first. There is no network unless you "
 	"ask "
 	"for one (network, allow) and whoever runs this server allows it. A failing program is a "
@@ -44,8 +46,8 @@ static const struct mcp_tool *const tools[] = {
 	&mcp_tool_list_sessions,	&mcp_tool_upload_file,
 	&mcp_tool_write_file,		&mcp_tool_read_file,
 	&mcp_tool_list_files,		&mcp_tool_delete_file,
-	&mcp_tool_install_libraries,	&mcp_tool_get_supported_languages,
-	&mcp_tool_get_language_details,
+	&mcp_tool_install_libraries,	&mcp_tool_manage_kernel,
+	&mcp_tool_get_supported_languages, &mcp_tool_get_language_details,
 };
 
 #define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
@@ -72,6 +74,16 @@ static int set_options(struct mcp_environment *e, const struct mcp_sandbox_optio
 	return r;
 }
 
+/* Who says how its structured content looks must give some. */
+static void set_tools(struct mcp_sandbox *sandbox)
+{
+	for (size_t i = 0; i < TOOL_COUNT; i++) {
+		sandbox->tools[i] = *tools[i];
+		if (!sandbox->environment.structured)
+			sandbox->tools[i].output_schema = NULL;
+	}
+}
+
 int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbox **ret,
 		    struct sbx_error *err)
 {
@@ -89,8 +101,8 @@ int mcp_sandbox_new(const struct mcp_sandbox_options *options, struct mcp_sandbo
 		return r;
 	}
 	mcp_libraries_init(&sandbox->libraries, &sandbox->environment);
-	for (size_t i = 0; i < TOOL_COUNT; i++)
-		sandbox->tools[i] = *tools[i];
+	mcp_shelf_init(&sandbox->shelf, sandbox->registry);
+	set_tools(sandbox);
 	*ret = sandbox;
 	return 0;
 }
@@ -100,6 +112,7 @@ void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 	if (sandbox == NULL)
 		return;
 	sbx_registry_free(sandbox->registry);
+	mcp_shelf_done(&sandbox->shelf);
 	mcp_libraries_done(&sandbox->libraries);
 	mcp_environment_done(&sandbox->environment);
 	free(sandbox);

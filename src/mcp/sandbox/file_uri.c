@@ -10,6 +10,7 @@
 
 #define BEGIN  "sandbox://sessions/"
 #define MIDDLE "/files/"
+#define SHOWN  "/artifacts/"
 
 /* What RFC 3986 leaves as it is in a path, and the slash. */
 static bool is_plain(unsigned char c)
@@ -67,22 +68,59 @@ static char *decode(const char *text)
 	return take_ptr(path);
 }
 
-bool mcp_file_uri_parse(const char *uri, char **ret_id, char **ret_path)
+/* The id, which the caller frees, and what is behind middle; NULL: it is no such URI. */
+static char *split(const char *uri, const char *middle, const char **ret_rest)
 {
-	auto_free char *path = NULL, *id = NULL;
 	size_t id_len;
 
 	if (strncmp(uri, BEGIN, strlen(BEGIN)) != 0)
-		return false;
+		return NULL;
 	uri += strlen(BEGIN);
 	id_len = strcspn(uri, "/");
-	if (strncmp(uri + id_len, MIDDLE, strlen(MIDDLE)) != 0)
-		return false;
-	path = decode(uri + id_len + strlen(MIDDLE));
-	id = strndup(uri, id_len);
-	if (path == NULL || id == NULL)
+	if (strncmp(uri + id_len, middle, strlen(middle)) != 0)
+		return NULL;
+	*ret_rest = uri + id_len + strlen(middle);
+	return strndup(uri, id_len);
+}
+
+bool mcp_file_uri_parse(const char *uri, char **ret_id, char **ret_path)
+{
+	const char *rest = NULL;
+	auto_free char *id = split(uri, MIDDLE, &rest);
+	auto_free char *path = id ? decode(rest) : NULL;
+
+	if (path == NULL)
 		return false;
 	*ret_id = take_ptr(id);
 	*ret_path = take_ptr(path);
+	return true;
+}
+
+json_t *mcp_artifact_uri(const char *session_id, uint32_t number)
+{
+	return json_sprintf(BEGIN "%s" SHOWN "%u", session_id, number);
+}
+
+/* One way to write each number: a second name for a thing would be a second thing to a cache. */
+static bool read_number(const char *text, uint32_t *ret)
+{
+	size_t len = strlen(text);
+	unsigned long long number;
+
+	if (len == 0 || len > 10 || text[0] == '0' || strspn(text, "0123456789") != len)
+		return false;
+	number = strtoull(text, NULL, 10);
+	*ret = (uint32_t)number;
+	return number <= UINT32_MAX;
+}
+
+bool mcp_artifact_uri_parse(const char *uri, char **ret_id, uint32_t *ret_number)
+{
+	const char *rest = NULL;
+	auto_free char *id = split(uri, SHOWN, &rest);
+
+	if (id == NULL || !read_number(rest, ret_number))
+		return false;
+	*ret_id = take_ptr(id);
 	return true;
 }

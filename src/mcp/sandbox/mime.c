@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -115,6 +116,23 @@ const char *mcp_mime_type(const char *path, const char *data, size_t len, bool m
 	if (named != NULL && (text || !named->text))
 		return named->mime_type;
 	return text ? "text/plain" : "application/octet-stream";
+}
+
+static bool is_token(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum((unsigned char)text[i]) && strchr("!#$&^_.+-", text[i]) == NULL)
+			return false;
+	}
+	return len > 0;
+}
+
+bool mcp_mime_is_type(const char *text)
+{
+	const char *slash = strchr(text, '/');
+
+	return slash != NULL && is_token(text, (size_t)(slash - text)) &&
+	       is_token(slash + 1, strlen(slash + 1));
 }
 
 bool mcp_mime_is_image(const char *mime_type)

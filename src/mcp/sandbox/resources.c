@@ -90,5 +90,13 @@ const struct mcp_resource mcp_sandbox_resources[] = {
 		.deep = true,
 		.read = mcp_read_file_resource,
 	},
+	{
+		.uri = MCP_ARTIFACT_URI_TEMPLATE,
+		.name = "session_artifact",
+		.title = "An artifact of a session",
+		.description = "A plot, or a file that a run made, by the number that the run's answer "
+			       "gives it; up to 8 MiB, as it is now",
+		.read = mcp_read_artifact_resource,
+	},
 	{.uri = NULL},
 };

@@ -6,6 +6,22 @@
 
 #include <llmsandbox/language.h>
 
+/* What a cell cannot have, in words of the arguments. */
+static int check_cell(const json_t *arguments, struct sbx_error *err)
+{
+	if (!json_is_string(json_object_get(arguments, "session_id")))
+		return sbx_fail(err, SBX_E_INVALID,
+				"a kernel lives in a session: call create_session first, and give "
+				"its session_id with each cell");
+	if (json_is_string(json_object_get(arguments, "stdin")))
+		return sbx_fail(err, SBX_E_INVALID,
+				"a kernel's cell has no stdin: put the input in the code or in files");
+	if (json_array_size(json_object_get(arguments, "args")) > 0)
+		return sbx_fail(err, SBX_E_INVALID,
+				"a kernel's cell has no args: put their values in the code");
+	return 0;
+}
+
 static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
 	const char *name = json_string_value(json_object_get(arguments, "language"));
@@ -15,6 +31,7 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 		.code = json_string_value(code),
 		.code_len = json_string_length(code),
 		.libraries = json_object_get(arguments, "libraries"),
+		.kernel = json_string_value(json_object_get(arguments, "kernel")),
 	};
 
 	if (language == NULL)
@@ -22,6 +39,8 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 				"there is no language '%.64s'; get_supported_languages lists them",
 				name);
 	execution.language = language->id;
+	if (execution.kernel != NULL && check_cell(arguments, err) < 0)
+		return -(int)err->code;
 	return mcp_execute(call, &execution, arguments, err);
 }
 
@@ -45,6 +64,17 @@ static const struct mcp_argument arguments[] = {
 		 "(\"numpy\", \"lodash@4\"). Those that do not come with the language are "
 		 "installed first, and kept for later calls; when that fails the code does not "
 		 "run and the error has the installer's words"},
+	{.name = "kernel",
+	 .type = MCP_STRING,
+	 .nullable = true,
+	 .fallback = "null",
+	 .min = 1,
+	 .max = 63,
+	 .description =
+		 "A name, such as main, of a live interpreter in the session (session_id), which "
+		 "keeps variables, imports and functions from call to call; its first cell starts "
+		 "it. For python, javascript, ruby, r and java; without it the program is one of "
+		 "its own"},
 	MCP_EXECUTE_ARGUMENTS,
 };
 
@@ -57,11 +87,10 @@ const struct mcp_tool mcp_tool_execute_code = {
 		"not see the user's files, and no network unless you ask for one (network, allow) "
 		"that "
 		"the server allows. Nothing is kept between calls, but for the files of a session "
-		"(session_id): give all inputs with the call (stdin, args, files) and print what "
-		"you "
-		"want to know. A program that fails is a normal result; look at exit_code, reason "
-		"and "
-		"stderr.",
+		"(session_id) and the variables of a kernel in it: give all inputs with the call "
+		"(stdin, args, files) and print what you want to know. Plots that are shown, and "
+		"images, documents and tables that are written, come with the answer. A program "
+		"that fails is a normal result; look at exit_code, reason and stderr.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema = mcp_answer_schema,

@@ -469,6 +469,40 @@ const struct mcp_tool mcp_tool_delete_file = {
 
 /* ---- as resources ---- */
 
+/* Of an artifact its maker may have said the type, which its bytes may contradict. */
+static void refine_type(struct reading *f, const char *said)
+{
+	bool vague = strcmp(f->mime_type, "text/plain") == 0 ||
+		     strcmp(f->mime_type, "application/octet-stream") == 0;
+	bool text = strncmp(said, "text/", 5) == 0 || strcmp(said, "application/json") == 0;
+
+	if (vague && mcp_mime_is_type(said) && (!text || mcp_is_text(f->data, f->len, false)))
+		f->mime_type = said;
+}
+
+/* said: its type as far as that was told, or NULL. */
+static int add_resource(struct mcp_call *call, const char *uri, struct reading *f, const char *said,
+			struct mcp_lease *lease, struct sbx_error *err)
+{
+	const char *path = f->path;
+	int r = read_some(lease, RESOURCE_MOST, f, err);
+
+	if (r < 0)
+		return r;
+	if (said != NULL)
+		refine_type(f, said);
+	if (has_more(f))
+		r = sbx_fail(err, SBX_E_LIMIT,
+			     "'%.256s' has %llu bytes, and a resource at most %zu; read it in "
+			     "pieces with "
+			     "read_file",
+			     path, (unsigned long long)f->size, RESOURCE_MOST);
+	else
+		mcp_call_add_contents(call, uri, f->mime_type, f->data, f->len);
+	free(f->data);
+	return r;
+}
+
 static int read_resource(struct mcp_call *call, const char *uri, const char *session_id,
 			 const char *path, struct sbx_error *err)
 {
@@ -476,20 +510,7 @@ static int read_resource(struct mcp_call *call, const char *uri, const char *ses
 	struct mcp_lease lease;
 	int r = mcp_lease_begin_id(&lease, call, session_id, err);
 
-	if (r == 0)
-		r = read_some(&lease, RESOURCE_MOST, &f, err);
-	if (r < 0)
-		return r;
-	if (has_more(&f))
-		r = sbx_fail(err, SBX_E_LIMIT,
-			     "'%.256s' has %llu bytes, and a resource at most %zu; read it in "
-			     "pieces with "
-			     "read_file",
-			     path, (unsigned long long)f.size, RESOURCE_MOST);
-	else
-		mcp_call_add_contents(call, uri, f.mime_type, f.data, f.len);
-	free(f.data);
-	return r;
+	return r < 0 ? r : add_resource(call, uri, &f, NULL, &lease, err);
 }
 
 int mcp_read_file_resource(struct mcp_call *call, const char *uri, const char *variable,
@@ -501,4 +522,36 @@ int mcp_read_file_resource(struct mcp_call *call, const char *uri, const char *v
 	if (!mcp_file_uri_parse(uri, &session_id, &path))
 		return sbx_fail(err, SBX_E_NOT_FOUND, "it is written as " MCP_FILE_URI_TEMPLATE);
 	return read_resource(call, uri, session_id, path, err);
+}
+
+/* Whose the session is decides first: what is known of it is for its client alone. */
+static int read_artifact(struct mcp_call *call, const char *uri, const char *session_id,
+			 uint32_t number, struct sbx_error *err)
+{
+	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
+	struct reading f = {.session_id = session_id};
+	struct mcp_lease lease;
+	auto_free char *path = NULL;
+	char mime_type[96];
+	int r = mcp_lease_begin_id(&lease, call, session_id, err);
+
+	if (r < 0)
+		return r;
+	r = mcp_shelf_find(&sandbox->shelf, session_id, number, &path, mime_type, err);
+	if (r < 0)
+		return mcp_lease_end(&lease, r, err);
+	f.path = path;
+	return add_resource(call, uri, &f, mime_type, &lease, err);
+}
+
+int mcp_read_artifact_resource(struct mcp_call *call, const char *uri, const char *variable,
+			       struct sbx_error *err)
+{
+	auto_free char *session_id = NULL;
+	uint32_t number;
+
+	(void)variable;
+	if (!mcp_artifact_uri_parse(uri, &session_id, &number))
+		return sbx_fail(err, SBX_E_NOT_FOUND, "it is written as " MCP_ARTIFACT_URI_TEMPLATE);
+	return read_artifact(call, uri, session_id, number, err);
 }

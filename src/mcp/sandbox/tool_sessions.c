@@ -187,8 +187,8 @@ const struct mcp_tool mcp_tool_create_session = {
 	.name = "create_session",
 	.title = "Open a session",
 	.description =
-		"Open a sandbox that stays: files remain between calls (processes and variables do "
-		"not). Returns a session_id for execute_code, execute_command, the tools for files "
+		"Open a sandbox that stays: files remain between calls, and variables in a kernel "
+		"(execute_code's kernel); processes do not. Returns a session_id for execute_code, execute_command, the tools for files "
 		"and "
 		"install_libraries. Unless the server is set up otherwise, a session ends after 10 "
 		"minutes without a call and 1 hour in all; the answer says what holds, and when it "
@@ -209,7 +209,7 @@ const struct mcp_tool mcp_tool_create_session = {
 
 static int run_close(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
-	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
+	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	const char *id = json_string_value(json_object_get(arguments, "session_id"));
 	int r = mcp_check_session_id(id, err);
 
@@ -217,6 +217,7 @@ static int run_close(struct mcp_call *call, const json_t *arguments, struct sbx_
 		r = sbx_registry_close(sandbox->registry, mcp_owner(call), id, err);
 	if (r < 0)
 		return r;
+	mcp_shelf_forget(&sandbox->shelf, id);
 	return mcp_reply(call, json_pack("{s:s, s:b}", "session_id", id, "closed", 1), err);
 }
 

@@ -82,6 +82,7 @@ int mcp_make_spec(const struct mcp_environment *e, const json_t *arguments, cons
 		r = set_output(spec, max_output, err);
 	if (r == 0)
 		r = sbx_spec_set_language(spec, language, err);
+	sbx_spec_use_support(spec, e->artifacts);
 	if (r < 0) {
 		sbx_spec_free(spec);
 		return r;
