@@ -6,7 +6,7 @@ int main(void)
 	int failed;
 
 	own_runtime();
-	failed = getenv("ONLY_NEW") ? artifacts_group() + show_group() + repl_group() : run_group() + input_group() + config_group() + documents_group() +
+	failed = run_group() + input_group() + config_group() + documents_group() +
 		 install_group() + artifacts_group() + show_group() + repl_group();
 
 	return failed != 0;

@@ -6,7 +6,7 @@ int main(void)
 	int failed;
 
 	own_runtime();
-	failed = getenv("ONLY_NEW") ? kernel_group() : session_group() + background_group() + copy_group() + network_group() +
+	failed = session_group() + background_group() + copy_group() + network_group() +
 		 holder_group() + kernel_group();
 	return failed != 0;
 }
