@@ -137,8 +137,10 @@ static int history(struct act *act, struct sbx_error *err)
 static const struct action actions[] = {
 	{"list", true, false, NULL, list},
 	{"history", false, false, NULL, history},
-	{"interrupt", false, false, "a cell that ran is interrupted; the variables are kept", interrupt},
-	{"restart", false, false, "it runs anew: its variables, imports and functions are gone", restart},
+	{"interrupt", false, false, "a cell that ran is interrupted; the variables are kept",
+	 interrupt},
+	{"restart", false, false, "it runs anew: its variables, imports and functions are gone",
+	 restart},
 	{"reset", false, true, "its variables, imports and functions are gone", reset},
 	{"end", false, false, "it is gone, with its history", end},
 };
@@ -225,7 +227,8 @@ static const struct mcp_argument arguments[] = {
 	 .required = true,
 	 .choices = action_names,
 	 .description =
-		 "list: the session's kernels; history: its last cells; interrupt: end the cell that "
+		 "list: the session's kernels; history: its last cells; interrupt: end the cell "
+		 "that "
 		 "runs and keep the variables; restart: a new process, also when it hangs; reset: "
 		 "forget variables, after what runs; end: remove it"},
 	{.name = "kernel",
@@ -247,7 +250,8 @@ const struct mcp_tool mcp_tool_manage_kernel = {
 	.title = "Manage kernels",
 	.description =
 		"Look at, interrupt, restart, reset or end the kernels of a session (those that "
-		"execute_code's kernel started). All but reset act at once, also while a cell runs.",
+		"execute_code's kernel started). All but reset act at once, also while a cell "
+		"runs.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema =
