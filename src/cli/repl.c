@@ -62,6 +62,8 @@ static void show_end(struct repl *r, const struct outcome *outcome)
 		cli_say("%s", outcome->result->message);
 	else if (outcome->result->kernel_ended)
 		cli_say("the kernel ended, and its state is gone; the next cell starts it anew");
+	else if (outcome->result->exit_code == STATUS_SIGNAL + SIGINT)
+		cli_say("interrupted; its variables are kept");
 	if (outcome->note[0] != '\0')
 		cli_say("%s", outcome->note);
 	show_artifacts(r, outcome->result);

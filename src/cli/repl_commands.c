@@ -249,5 +249,5 @@ void repl_command(struct repl *r, char *line)
 		}
 		closest_offer(&closest, commands[i].name);
 	}
-	cli_say("there is no command ':%.64s'%s; :help lists them", name, closest_hint(&closest, ":"));
+	cli_say("there is no command ':%.64s'%s", name, closest.best ? closest_hint(&closest, ":") : "; :help lists them");
 }
