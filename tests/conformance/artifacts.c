@@ -340,7 +340,7 @@ static void what_a_plot_shows_comes_as_numbers_too(void **state)
 {
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
-	json_t *result, *axes;
+	json_t *result, *first, *axes;
 	char *text;
 
 	need_module(t, "matplotlib");
@@ -350,7 +350,8 @@ static void what_a_plot_shows_comes_as_numbers_too(void **state)
 	assert_plots(r, 1, "image/png", "matplotlib");
 	assert_int_equal(sbx_result_format_json(r, 0, &text, NULL), 0);
 	result = json_loads(text, 0, NULL);
-	axes = json_array_get(json_object_get(json_object_get(json_array_get(json_object_get(result, "artifacts"), 0), "chart"), "axes"), 0);
+	first = json_array_get(json_object_get(result, "artifacts"), 0);
+	axes = json_array_get(json_object_get(json_object_get(first, "chart"), "axes"), 0);
 	assert_string_equal(json_string_value(json_object_get(axes, "title")), "T");
 	assert_string_equal(json_string_value(json_object_get(axes, "x_label")), "X");
 	json_decref(result);
