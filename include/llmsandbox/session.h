@@ -80,7 +80,8 @@ struct sbx_run {
 	const char *const *libraries;
 	/*
 	 * The kernel whose cell it is, or NULL: a program of its own; see kernel.h. file_name is
-	 * then what tracebacks call the cell; args must be NULL and io have no stdin.
+	 * then what tracebacks call the cell (NULL: "cell 1" …); args must be NULL, the code UTF-8 of
+	 * at most 4 MiB, and io have no stdin and no env.
 	 */
 	const char *kernel;
 	struct sbx_io io;
