@@ -271,6 +271,15 @@ static void choose_folder(struct repl *r)
 	r->job.artifacts = r->saves;
 }
 
+/* With libraries the first cell starts it: not every interpreter finds those that come later. */
+static int start_kernel(struct repl *r, struct sbx_error *err)
+{
+	if (r->job.libraries != NULL)
+		return site_install(&r->site, r->language->id, r->job.libraries,
+				    r->settings->offline, err);
+	return site_kernel(&r->site, SITE_START, r->job.kernel, r->language->id, err);
+}
+
 static int begin(struct repl *r, struct sbx_error *err)
 {
 	int code = lines_open(r->language->id, &r->lines, err);
@@ -286,7 +295,7 @@ static int begin(struct repl *r, struct sbx_error *err)
 	    sbx_spec_get_limit(r->settings->spec, SBX_LIMIT_WALL_MS) ==
 		    sbx_limit_describe(SBX_LIMIT_WALL_MS)->standard)
 		r->job.timeout_ms = SBX_TIMEOUT_NONE;
-	return site_kernel(&r->site, SITE_START, r->job.kernel, r->language->id, err);
+	return start_kernel(r, err);
 }
 
 static void end(struct repl *r)
