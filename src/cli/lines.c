@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#define CTRL_D		  4
 #define HISTORY_MAX	  1000 /* lines that are remembered */
 #define HISTORY_BYTES_MAX ((size_t)4 << 20)
 #define LINE_MAX_BYTES	  4096 /* of one in the history */
@@ -208,8 +209,12 @@ static int read_byte(EditLine *edit, char *ret)
 		if (ppoll(&pfd, 1, NULL, &none) < 0)
 			continue;
 		n = read(STDIN_FILENO, ret, 1);
-		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
-			return n > 0 ? 1 : 0;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		/* Ctrl-D that was typed while a cell ran is a NUL when the terminal is set to keys. */
+		if (n > 0 && *ret == '\0')
+			*ret = CTRL_D;
+		return n > 0 ? 1 : 0;
 	}
 }
 
@@ -334,6 +339,7 @@ static enum line_end read_typed(struct lines *l, const char *prompt, char **ret,
 	snprintf(l->prompt, sizeof(l->prompt), "%s%.64s%s ", color ? "\1\033[1;34m\1" : "", prompt,
 		 color ? "\1\033[0m\1" : "");
 	catch_signals(&before);
+	el_set(l->edit, EL_PREP_TERM, 1); /* or the terminal echoes what comes behind the prompt */
 	line = el_gets(l->edit, &count);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	*ret_signal = ended_by;

@@ -95,7 +95,9 @@ static void reset(struct repl *r, char *argument)
 static void restart(struct repl *r, char *argument)
 {
 	(void)argument;
-	act_on_kernel(r, SITE_RESTART, "The kernel was started anew; its state is gone.");
+	/* One that has to see libraries is started by its next cell, which says which. */
+	act_on_kernel(r, r->job.libraries ? SITE_END : SITE_RESTART,
+		      "The kernel was started anew; its state is gone.");
 }
 
 static void show_history(struct repl *r, char *argument)
@@ -181,7 +183,7 @@ static void add_library(struct repl *r, char *argument)
 		cli_say("no more than %d libraries", LIBRARIES_MAX);
 		return;
 	}
-	if (site_install(&r->site, r->language->id, list, &err) < 0) {
+	if (site_install(&r->site, r->language->id, list, r->settings->offline, &err) < 0) {
 		cli_say("%s", err.msg);
 		free(list[count_libraries(list) - 1]);
 		free(list);
@@ -249,5 +251,5 @@ void repl_command(struct repl *r, char *line)
 		}
 		closest_offer(&closest, commands[i].name);
 	}
-	cli_say("there is no command ':%.64s'%s; :help lists them", name, closest_hint(&closest, ":"));
+	cli_say("there is no command ':%.64s'%s", name, closest.best ? closest_hint(&closest, ":") : "; :help lists them");
 }

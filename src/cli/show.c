@@ -142,6 +142,15 @@ static bool is_ours(int fd)
 	return group < 0 || group == getpgrp();
 }
 
+/* One that shows the question instead of answering it. */
+static bool is_simple(void)
+{
+	const char *term = getenv("TERM");
+
+	return term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0 ||
+	       strcmp(term, "linux") == 0;
+}
+
 static int open_terminal(void)
 {
 	char name[64];
@@ -165,7 +174,7 @@ void screen_look(struct screen *ret)
 	}
 	if (is_iterm())
 		ret->way = SCREEN_ITERM;
-	else if (is_ours(fd))
+	else if (!is_simple() && is_ours(fd))
 		ret->way = ask(fd);
 	close(fd);
 }

@@ -39,6 +39,9 @@ int site_kernel_act(struct sbx_session *session, enum site_act act, const char *
 int site_kernels(const struct site *site, struct sbx_kernel_info **ret, size_t *ret_count,
 		 struct sbx_error *err);
 
-/* Install libraries for later cells of this language; of a session of ours alone. */
+/*
+ * Install libraries for later cells of this language, in a session of ours; the holder does so
+ * with the cell that needs them.
+ */
 int site_install(const struct site *site, const char *language, char *const *libraries,
-		 struct sbx_error *err);
+		 bool offline, struct sbx_error *err);

@@ -100,6 +100,7 @@ static void run(struct place *p)
 	struct sbx_result *result = NULL;
 	char *json = NULL;
 
+	command.io.artifacts = below(p, 2);
 	if (sbx_session_exec(p->session, &command, &result, NULL) == 0 &&
 	    sbx_result_format_json(result, 2, &json, NULL) == 0)
 		assert_true(strlen(json) > 0);
@@ -114,7 +115,7 @@ static void run_code(struct place *p)
 		.language = below(p, 2) ? "python" : "cpp",
 		.code = "int main() { return 0; }",
 		.code_len = 24,
-		.io = {.files = &file, .file_count = 1},
+		.io = {.files = &file, .file_count = 1, .artifacts = below(p, 2)},
 	};
 	struct sbx_result *result = NULL;
 
@@ -198,6 +199,7 @@ static void copy_in(struct place *p)
 	sbx_session_write_file(p->session, "x", "text", 4, SBX_WRITE_REPLACE, NULL);
 	sbx_session_remove_file(p->session, "x", true, NULL);
 	sbx_session_make_folder(p->session, "y", NULL);
+	sbx_session_clear_artifacts(p->session, NULL);
 }
 
 static void (*const operations[])(struct place *p) = {run,  run_code, run_in_background, run_cell,
