@@ -264,7 +264,8 @@ static void bind_keys(EditLine *edit)
 		{"\\e[1;5D", "ed-prev-word"}, {"^R", "em-inc-search-prev"},
 	};
 
-	el_set(edit, EL_ADDFN, "indent", "insert four blanks", indent);
+	/* In wide characters: of others it makes copies that nobody frees. */
+	el_wset(edit, EL_ADDFN, L"indent", L"insert four blanks", indent);
 	el_set(edit, EL_BIND, "^I", "indent", NULL);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		el_set(edit, EL_BIND, keys[i][0], keys[i][1], NULL);
