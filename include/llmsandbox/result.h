@@ -86,7 +86,8 @@ struct sbx_result {
 	int signal;    /* the signal that ended it, or 0 */
 	enum sbx_reason reason;
 	enum sbx_phase phase; /* the one that decided: compile = the program was never run */
-	char message[256];    /* for a limit, SBX_LOST or lost artifacts: one sentence; else "" */
+	/* For a limit, SBX_LOST, lost artifacts or a kernel that ended: one sentence; else "". */
+	char message[256];
 	struct sbx_output out, errout; /* of all phases, in order */
 	struct sbx_timings timings;
 	uint64_t cpu_user_us, cpu_system_us; /* of all processes of all phases */

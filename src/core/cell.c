@@ -102,6 +102,11 @@ static int await_silent(struct cell *cell, const char *code, struct sbx_error *e
 	return r < 0 ? r : sbx_kernel_await(cell->k, &cell->watch, err);
 }
 
+static bool wants_libraries(const struct sbx_run *run)
+{
+	return run->libraries != NULL && run->libraries[0] != NULL;
+}
+
 /* A set that the kernel does not see yet. */
 static int show_set(struct cell *cell, struct sbx_error *err)
 {
@@ -111,6 +116,9 @@ static int show_set(struct cell *cell, struct sbx_error *err)
 	int r;
 
 	if (cell->op.set == NULL || cell->op.set == k->set)
+		return 0;
+	/* Who asks for nothing gets along with what was there. */
+	if (k->lang->kernel->use_set == NULL && !wants_libraries(cell->run))
 		return 0;
 	if (k->lang->kernel->use_set == NULL)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,

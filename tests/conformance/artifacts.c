@@ -340,7 +340,7 @@ static void what_a_plot_shows_comes_as_numbers_too(void **state)
 {
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
-	json_t *result, *axes;
+	json_t *result, *first, *axes;
 	char *text;
 
 	need_module(t, "matplotlib");
@@ -350,7 +350,8 @@ static void what_a_plot_shows_comes_as_numbers_too(void **state)
 	assert_plots(r, 1, "image/png", "matplotlib");
 	assert_int_equal(sbx_result_format_json(r, 0, &text, NULL), 0);
 	result = json_loads(text, 0, NULL);
-	axes = json_array_get(json_object_get(json_object_get(json_array_get(json_object_get(result, "artifacts"), 0), "chart"), "axes"), 0);
+	first = json_array_get(json_object_get(result, "artifacts"), 0);
+	axes = json_array_get(json_object_get(json_object_get(first, "chart"), "axes"), 0);
 	assert_string_equal(json_string_value(json_object_get(axes, "title")), "T");
 	assert_string_equal(json_string_value(json_object_get(axes, "x_label")), "X");
 	json_decref(result);
@@ -678,6 +679,58 @@ static void what_compilers_and_packages_keep_is_no_artifact(void **state)
 	assert_null(find_change(r, ".llm-sandbox-x/d.json"));
 }
 
+/* ---- cells of kernels ---- */
+
+static struct sbx_result *run_cell(struct test_sandbox *t, const char *code)
+{
+	const struct sbx_run run = {
+		.language = "python",
+		.kernel = "k",
+		.code = code,
+		.code_len = strlen(code),
+		.io = t->io,
+	};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	if (sbx_session_run(test_session(t), &run, &result, &err) < 0)
+		fail_msg("cannot run a cell: %s", err.msg);
+	assert_went_well(result);
+	return result;
+}
+
+static void a_cell_has_what_is_new_since_the_cell_before(void **state)
+{
+	static const char show[] = "from PIL import Image\nImage.new('RGB', (3, 2)).show()\n";
+	struct test_sandbox *t = *state;
+	struct sbx_result *r;
+
+	need_module(t, "PIL");
+	for (uint32_t i = 1; i <= 3; i++) {
+		r = run_cell(t, show);
+		assert_plots(r, 1, "image/png", "pil");
+		assert_int_equal(r->artifacts[0].number, i);
+		sbx_result_free(r);
+	}
+	r = run_cell(t, "1");
+	assert_int_equal(r->artifact_count, 0);
+	sbx_result_free(r);
+
+	/* The kernel goes on where all that it made was cleared. */
+	assert_int_equal(sbx_session_clear_artifacts(test_session(t), NULL), 0);
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct picture p;
+
+		r = run_cell(t, show);
+		assert_plots(r, 1, "image/png", "pil");
+		assert_int_equal(r->artifacts[0].number, i);
+		p = read_png(t, &r->artifacts[0]);
+		assert_int_equal(p.width, 3);
+		free(p.rgb);
+		sbx_result_free(r);
+	}
+}
+
 /* ---- ends, limits ---- */
 
 static void what_was_shown_before_a_timeout_is_kept(void **state)
@@ -999,6 +1052,7 @@ int main(void)
 		artifact_test(only_what_this_run_wrote_is_its_change),
 		artifact_test(files_of_one_name_have_different_names_outside),
 		artifact_test(what_compilers_and_packages_keep_is_no_artifact),
+		artifact_test(a_cell_has_what_is_new_since_the_cell_before),
 		artifact_test(what_was_shown_before_a_timeout_is_kept),
 		artifact_test(what_was_made_before_a_kill_is_kept),
 		artifact_test(limits_say_what_they_leave_out),

@@ -151,15 +151,15 @@ static const char *const action_names[] = {"list",  "history", "interrupt", "res
 #define ACTIONS (sizeof(actions) / sizeof(actions[0]))
 _Static_assert(ACTIONS + 1 == sizeof(action_names) / sizeof(action_names[0]), "each has its name");
 
-/* The schema's choices let no other name in. */
 static const struct action *find_action(const json_t *arguments)
 {
 	const char *name = json_string_value(json_object_get(arguments, "action"));
-	size_t i = 0;
 
-	while (i + 1 < ACTIONS && strcmp(actions[i].name, name) != 0)
-		i++;
-	return &actions[i];
+	for (size_t i = 0; i < ACTIONS; i++) {
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+	}
+	return NULL;
 }
 
 /* ---- the session ---- */
@@ -205,6 +205,8 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 	};
 	int r;
 
+	if (action == NULL)
+		return sbx_fail(err, SBX_E_INVALID, "there is no such action");
 	if (act.kernel == NULL && !action->of_all)
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s needs the name of a kernel; list tells those of the session",
