@@ -147,7 +147,8 @@ static size_t count_libraries(char **list)
 
 void repl_free_libraries(struct repl *r)
 {
-	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries); i++)
+	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries);
+	     i++)
 		free(r->libraries[i]);
 	free(r->libraries);
 }
@@ -212,7 +213,8 @@ static const struct {
 	{"restart", "", "end the kernel's process and start another", restart},
 	{"history", "", "the cells that were sent", show_history},
 	{"save", "FILE", "write them to a new file on this machine", save},
-	{"artifacts", "", "how many plots and files there were, and where they are", tell_artifacts},
+	{"artifacts", "", "how many plots and files there were, and where they are",
+	 tell_artifacts},
 	{"lib", "NAME", "install a library", add_library},
 	{"quit", "", "end, as Ctrl-D does", quit},
 };
@@ -251,5 +253,6 @@ void repl_command(struct repl *r, char *line)
 		}
 		closest_offer(&closest, commands[i].name);
 	}
-	cli_say("there is no command ':%.64s'%s", name, closest.best ? closest_hint(&closest, ":") : "; :help lists them");
+	cli_say("there is no command ':%.64s'%s", name,
+		closest.best ? closest_hint(&closest, ":") : "; :help lists them");
 }
