@@ -25,6 +25,9 @@ _llm_sandbox_value() {
 	--session | -S)
 		COMPREPLY=($(compgen -W "$(_llm_sandbox_sessions "$program")" -- "$current"))
 		;;
+	--artifacts | -A)
+		COMPREPLY=($(compgen -d -- "$current"))
+		;;
 	--pull)
 		COMPREPLY=($(compgen -W 'missing always never' -- "$current"))
 		;;
