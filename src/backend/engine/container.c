@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/container.h"
 
+#include "backend/engine/labels.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,11 +88,10 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail(err, SBX_E_INVALID, "there is no image to make a container of; name one");
 		return NULL;
 	}
-	o = json_pack("{s:s, s:[s], s:[s], s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
+	o = json_pack("{s:s, s:[s], s:[s], s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
 		      spec->image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User",
 		      "0:0", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true, "AttachStdout",
-		      true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
-		      "llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
+		      true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
 		      describe_host(spec));
 	if (o == NULL)
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");

@@ -8,7 +8,10 @@
  * the container removes itself.
  */
 #include "backend/engine/container.h"
+#include "backend/engine/known.h"
+#include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
+#include "backend/engine/sweep.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
 #include "base/auto.h"
@@ -16,6 +19,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +27,7 @@
 #include <unistd.h>
 
 #define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
+#define AGENT_NS   (60 * SBX_NS_PER_S) /* for how long its volume is taken to be there still */
 
 struct engine_place {
 	struct sbx_place base;
@@ -34,8 +39,11 @@ struct engine_place {
 	uint64_t limits[SBX_LIMIT_COUNT];
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
-	bool over;   /* the thread has ended, or was never started */
-	bool closed; /* nobody but the thread has the place any more */
+	bool settled; /* the stream has ended, or it is known why there is none */
+	bool asked;   /* the engine has been told that the container is to end */
+	bool leaving; /* the process waits for that (leaving.h) */
+	bool over;    /* the thread has ended, or was never started */
+	bool closed;  /* nobody but the thread has the place any more */
 	struct sbx_error failure; /* why it was not started; else .code is SBX_OK */
 };
 
@@ -81,27 +89,73 @@ static void engine_kill(struct sbx_place *place)
 
 static void engine_close(struct sbx_place *place)
 {
+	struct engine_place *p = engine(place);
+
 	engine_kill(place);
-	leave(engine(place), &engine(place)->closed);
+	pthread_mutex_lock(&p->lock);
+	p->leaving = !p->asked;
+	if (p->leaving)
+		engine_leaving_begin();
+	pthread_mutex_unlock(&p->lock);
+	leave(p, &p->closed);
 }
 
 /* ---- the thread ---- */
+
+static void settle(struct engine_place *p, const struct sbx_error *failure)
+{
+	pthread_mutex_lock(&p->lock);
+	p->settled = true;
+	if (failure != NULL)
+		p->failure = *failure;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_asked(struct engine_place *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (p->leaving && !p->asked)
+		engine_leaving_end();
+	p->asked = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* What may be missing is looked for again the next time. */
+static void fail_start(struct engine_place *p, const struct sbx_error *err)
+{
+	engine_known_set_agent(engine_client_key(p->client), 0);
+	settle(p, err);
+	shutdown(p->relay.fd, SHUT_RDWR);
+}
+
+/* A place that is killed meanwhile does not wait for the engine. */
+static int start(struct engine_place *p, struct sbx_error *err)
+{
+	int r;
+
+	engine_client_watch(p->client, p->relay.fd);
+	r = engine_container_start(p->client, &p->container, err);
+	engine_client_watch(p->client, -1);
+	return r;
+}
 
 static void *thread_main(void *arg)
 {
 	struct engine_place *p = arg;
 	struct sbx_error err = {0}, ignored;
-	int r = engine_container_start(p->client, &p->container, &err);
 
-	if (r < 0) {
-		pthread_mutex_lock(&p->lock);
-		p->failure = err;
-		pthread_mutex_unlock(&p->lock);
-		shutdown(p->relay.fd, SHUT_RDWR);
+	if (start(p, &err) < 0) {
+		fail_start(p, &err);
 	} else {
+		engine_sweep_soon(p->client);
 		engine_relay_run(&p->relay);
+		settle(p, NULL);
+		/* The stream has ended: the agent ends, and the container removes itself. */
+		note_asked(p);
 	}
 	engine_container_remove(p->client, &p->container, &ignored);
+	note_asked(p);
 	leave(p, &p->over);
 	return NULL;
 }
@@ -109,13 +163,18 @@ static void *thread_main(void *arg)
 static int start_thread(struct engine_place *p, struct sbx_error *err)
 {
 	pthread_attr_t attr;
+	sigset_t all, before;
 	pthread_t thread;
 	int r;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	p->over = false;
+	/* Signals are for the threads of the program. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&thread, &attr, thread_main, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	p->over = r != 0;
 	return r == 0 ? 0 : sbx_fail_errno(err, r, "cannot start a thread for a container");
@@ -134,15 +193,22 @@ static int open_socket(struct engine_place *p, struct sbx_error *err)
 	return 0;
 }
 
+/* A volume that was there a moment ago is not asked for again: it costs every sandbox a call. */
 static bool has_volume(struct engine_client *client)
 {
+	struct engine_known known = engine_known_get(engine_client_key(client));
 	struct engine_request request = {.method = "GET"};
 	struct sbx_error ignored;
 	char path[128];
 
+	if (known.agent_ns != 0 && sbx_now_ns() - known.agent_ns < AGENT_NS)
+		return true;
 	snprintf(path, sizeof(path), "/volumes/%s", engine_volume_name());
 	request.path = path;
-	return engine_call(client, &request, NULL, &ignored) == 0;
+	if (engine_call(client, &request, NULL, &ignored) < 0)
+		return false;
+	engine_known_set_agent(engine_client_key(client), sbx_now_ns());
+	return true;
 }
 
 static int create(struct engine_place *p, const struct sbx_spec *spec, struct sbx_error *err)
@@ -242,20 +308,21 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 {
 	struct engine_place *p = engine(place);
+	char words[ENGINE_WORDS_MAX];
 	struct timespec until = sbx_timespec(0);
 	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += FAILURE_MS / 1000;
 	pthread_mutex_lock(&p->lock);
-	while (!p->over && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
+	while (!p->settled && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
 		;
 	if (p->failure.code != SBX_OK) {
 		*err = p->failure;
 		r = -(int)err->code;
-	} else if (p->over && p->relay.words[0] != '\0') {
+	} else if (p->settled && engine_relay_words(&p->relay, words)[0] != '\0') {
 		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the container did not start the agent: %.300s",
-			     p->relay.words);
+			     words);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;
