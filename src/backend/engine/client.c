@@ -213,10 +213,14 @@ static int fail_transport(struct call *call, CURLcode code, struct sbx_error *er
 		return sbx_fail(err, SBX_E_PROTOCOL,
 				"what listens at %s does not speak HTTP, so it is no container engine; look at %s",
 				client->endpoint.name, client->endpoint.source);
-	return sbx_fail(err, SBX_E_UNAVAILABLE, "the connection to %s broke at %s %.128s: %s", title,
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the connection to %s broke at %s %.128s: %s%s", title,
 			q->method, q->path,
 			detail[0] ? engine_words_clean(detail, strlen(detail), words, sizeof(words))
-				  : client->curl->strerror(code));
+				  : client->curl->strerror(code),
+			client->version[0] == '\0' && strncmp(client->endpoint.url, "https:", 6) == 0 &&
+					client->endpoint.cert == NULL
+				? "; it may want a certificate of yours (cert.pem and key.pem)"
+				: "");
 }
 
 /* ---- the answer ---- */

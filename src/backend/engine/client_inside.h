@@ -15,6 +15,7 @@
 /* What libcurl has of a connection, and where it goes over programs these. */
 struct engine_line {
 	CURL *easy;
+	struct engine_door door;
 	struct engine_ssh children[ENGINE_LINE_CHILDREN];
 	char words[ENGINE_WORDS_MAX]; /* what the last one that ended had to say */
 	char detail[CURL_ERROR_SIZE]; /* libcurl's, of the last failure */

@@ -172,8 +172,7 @@ static int use_ssh(struct engine_endpoint *e, const struct search *s, const char
 	};
 
 	e->name = strdup(s->host);
-	/* An address that need not be looked up; nobody connects to it. */
-	e->url = strdup("http://127.0.0.1");
+	e->url = strdup("http://engine");
 	return e->name == NULL || e->url == NULL ? no_memory(err)
 						 : engine_ssh_command(&target, &e->command, err);
 }

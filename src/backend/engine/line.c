@@ -2,10 +2,13 @@
 /* One connection to an engine, as libcurl has it, and why there is none. */
 #include "backend/engine/client_inside.h"
 
+#include "base/auto.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,22 +86,21 @@ static curl_socket_t open_child(void *userdata, curlsocktype purpose, struct cur
 
 	(void)purpose, (void)address;
 	for (size_t i = 0; i < ENGINE_LINE_CHILDREN; i++) {
-		struct engine_ssh *child = &line->children[i];
+		auto_close int fd = -1;
 
-		if (child->fd >= 0)
+		if (line->children[i].fd >= 0)
 			continue;
 		line->words[0] = '\0';
-		if (engine_ssh_start(line->command, child, &err) < 0)
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			return CURL_SOCKET_BAD;
+		if (engine_ssh_start(line->command, &line->door, fd, &line->children[i], &err) < 0) {
 			snprintf(line->words, sizeof(line->words), "%s", err.msg);
-		return child->fd;
+			return CURL_SOCKET_BAD;
+		}
+		return take_fd(fd);
 	}
 	return CURL_SOCKET_BAD;
-}
-
-static int is_connected(void *userdata, curl_socket_t fd, curlsocktype purpose)
-{
-	(void)userdata, (void)fd, (void)purpose;
-	return CURL_SOCKOPT_ALREADY_CONNECTED;
 }
 
 static int close_child(void *userdata, curl_socket_t fd)
@@ -107,8 +109,11 @@ static int close_child(void *userdata, curl_socket_t fd)
 
 	close(fd);
 	for (size_t i = 0; i < ENGINE_LINE_CHILDREN; i++) {
-		if (line->children[i].fd == fd)
-			engine_ssh_end(&line->children[i], line->words);
+		if (line->children[i].fd != fd)
+			continue;
+		engine_ssh_end(&line->children[i], line->words);
+		/* Where the program never came to open it. */
+		unlink(line->door.path);
 	}
 	return 0;
 }
@@ -117,10 +122,12 @@ static void prepare_program(const struct engine_client *client, struct engine_li
 {
 	const struct engine_curl *curl = client->curl;
 
+	if (line->door.path[0] == '\0')
+		engine_door_name(&line->door);
 	line->command = client->endpoint.command;
+	curl->setopt(line->easy, CURLOPT_UNIX_SOCKET_PATH, line->door.path);
 	curl->setopt(line->easy, CURLOPT_OPENSOCKETFUNCTION, open_child);
 	curl->setopt(line->easy, CURLOPT_OPENSOCKETDATA, line);
-	curl->setopt(line->easy, CURLOPT_SOCKOPTFUNCTION, is_connected);
 	curl->setopt(line->easy, CURLOPT_CLOSESOCKETFUNCTION, close_child);
 	curl->setopt(line->easy, CURLOPT_CLOSESOCKETDATA, line);
 }

@@ -6,25 +6,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define KEPT_WORDS  4096
 #define COMMAND_MAX 24
+#define KNOCK_MS    10000
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define HOST_CHARS NAME_CHARS ":%"
 #define PATH_CHARS NAME_CHARS "/+@,"
-
-extern char **environ;
 
 /* ---- the words ---- */
 
@@ -141,8 +145,6 @@ int engine_ssh_command(const struct engine_ssh_target *t, char ***ret, struct sb
 	return 0;
 }
 
-/* ---- the program ---- */
-
 /* A file in memory that takes so much and no more, and never makes its writer wait. */
 static int open_words(void)
 {
@@ -156,51 +158,132 @@ static int open_words(void)
 	return fd;
 }
 
-static int spawn(char *const command[], int fd, int words_fd, pid_t *ret)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, standard;
-	int r;
+/* ---- the door ---- */
 
-	sigemptyset(&none);
-	sigemptyset(&standard);
-	sigaddset(&standard, SIGPIPE);
-	sigaddset(&standard, SIGINT);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, 0);
-	posix_spawn_file_actions_adddup2(&actions, fd, 1);
-	posix_spawn_file_actions_adddup2(&actions, words_fd, 2);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &standard);
-	/* Away from the terminal: its Ctrl-C is for us, and there it cannot ask. */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						POSIX_SPAWN_SETSID);
-	r = posix_spawnp(ret, command[0], &actions, &attr, command, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+void engine_door_name(struct engine_door *door)
+{
+	const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	uint64_t number[2] = {0};
+
+	(void)!getrandom(number, sizeof(number), 0);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (folders[i] == NULL || folders[i][0] != '/' || access(folders[i], W_OK) < 0)
+			continue;
+		if (snprintf(door->path, sizeof(door->path), "%s/llm-sandbox-ssh-%016llx%016llx",
+			     folders[i], (unsigned long long)number[0],
+			     (unsigned long long)number[1]) < (int)sizeof(door->path))
+			return;
+	}
+	door->path[0] = '\0';
 }
 
-int engine_ssh_start(char *const command[], struct engine_ssh *ret, struct sbx_error *err)
+/* The descriptor that listens, for its owner alone: bind(2) takes the mode that it has. */
+static int open_door(const struct engine_door *door)
 {
-	auto_close int mine = -1, other = -1, words = open_words();
-	int fds[2], r;
-	pid_t pid;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (words < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-		return sbx_fail_errno(err, errno, "cannot make a socket for ssh");
-	mine = fds[0];
-	other = fds[1];
-	r = spawn(command, other, words, &pid);
-	if (r == ENOENT)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the ssh program, by which the engine is reached, is not installed "
-				"(on Debian: apt-get install openssh-client)");
-	if (r != 0)
-		return sbx_fail_errno(err, r, "cannot start the ssh program");
-	*ret = (struct engine_ssh){.fd = take_fd(mine), .words_fd = take_fd(words), .pid = pid};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", door->path);
+	if (fd < 0 || fchmod(fd, 0600) < 0 ||
+	    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 4) < 0)
+		return -1;
+	return take_fd(fd);
+}
+
+/* ---- the child: between fork and exec, so nothing here takes memory or a lock ---- */
+
+static void child_say(int words_fd, const char *text)
+{
+	(void)!write(words_fd, text, strlen(text));
+}
+
+/* Somebody else of the same user may knock as well. */
+static bool child_is_of(int fd, pid_t parent)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid == parent;
+}
+
+static int child_accept(int door_fd, pid_t parent)
+{
+	struct pollfd door = {.fd = door_fd, .events = POLLIN};
+
+	while (poll(&door, 1, KNOCK_MS) > 0) {
+		int fd = accept4(door_fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd >= 0 && child_is_of(fd, parent))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* The signals' handlers are the parent's, and go with exec; what is ignored would stay so. */
+static void child_reset_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+struct child {
+	char *const *command;
+	const char *path; /* of the door */
+	int door_fd, words_fd;
+	pid_t parent;
+};
+
+static void child_main(const struct child *c)
+{
+	int fd = child_accept(c->door_fd, c->parent);
+
+	unlink(c->path);
+	if (fd < 0)
+		_exit(127);
+	/* Away from the terminal: its Ctrl-C is for us, and there it cannot ask. */
+	setsid();
+	child_reset_signals();
+	if (dup2(fd, 0) == 0 && dup2(fd, 1) == 1 && dup2(c->words_fd, 2) == 2)
+		execvp(c->command[0], c->command);
+	child_say(c->words_fd, errno == ENOENT ? "the ssh program, by which the engine is reached, is not installed "
+					      "(on Debian: apt-get install openssh-client)"
+					    : "the ssh program cannot be started");
+	_exit(127);
+}
+
+/* ---- the program ---- */
+
+int engine_ssh_start(char *const command[], const struct engine_door *door, int fd,
+		     struct engine_ssh *ret, struct sbx_error *err)
+{
+	auto_close int words = open_words(), door_fd = -1;
+	sigset_t all, before;
+	pid_t me = getpid(), pid;
+
+	if (words < 0)
+		return sbx_fail_errno(err, errno, "cannot make a file for what ssh says");
+	door_fd = open_door(door);
+	if (door_fd < 0)
+		return sbx_fail_errno(err, errno, "cannot make a socket for ssh at '%s'", door->path);
+	const struct child child = {command, door->path, door_fd, words, me};
+	/* No handler of the program's runs in the child. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid == 0)
+		child_main(&child);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		unlink(door->path);
+		return sbx_fail_errno(err, errno, "cannot start the ssh program");
+	}
+	*ret = (struct engine_ssh){.fd = fd, .words_fd = take_fd(words)};
 	ret->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }

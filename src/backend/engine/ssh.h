@@ -8,17 +8,27 @@
 #include "backend/engine/words.h"
 #include "base/error.h"
 
-#include <sys/types.h>
-
-struct engine_ssh {
-	int fd; /* whoever closes it calls engine_ssh_end() then; -1: there is none */
-	int words_fd;
-	int pid_fd;
-	pid_t pid;
+/*
+ * libcurl wants to connect its socket itself (what is connected already it takes, but not in every
+ * version). So it is given a door: the path of a socket that is there for one connection of this very
+ * process, and leads to the program's stdin and stdout. The name stays the same: by it libcurl knows
+ * that a connection can be used again. (It knows none in the abstract namespace.)
+ */
+struct engine_door {
+	char path[108]; /* "": it has no name yet */
 };
 
-/* Start it with these words. */
-int engine_ssh_start(char *const command[], struct engine_ssh *ret, struct sbx_error *err);
+void engine_door_name(struct engine_door *door);
+
+struct engine_ssh {
+	int fd; /* the other end; whoever closes it calls engine_ssh_end() then; -1: there is none */
+	int words_fd;
+	int pid_fd;
+};
+
+/* Start it with these words, for fd, which will be connected to the door now. */
+int engine_ssh_start(char *const command[], const struct engine_door *door, int fd,
+		     struct engine_ssh *ret, struct sbx_error *err);
 
 /* End it, and give what it had to say. */
 void engine_ssh_end(struct engine_ssh *ssh, char words[ENGINE_WORDS_MAX]);
