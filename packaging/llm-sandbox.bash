@@ -25,6 +25,9 @@ _llm_sandbox_value() {
 	--session | -S)
 		COMPREPLY=($(compgen -W "$(_llm_sandbox_sessions "$program")" -- "$current"))
 		;;
+	--artifacts | -A)
+		COMPREPLY=($(compgen -d -- "$current"))
+		;;
 	--config | --token-file | --tls-cert | --tls-key)
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;

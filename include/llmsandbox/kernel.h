@@ -6,10 +6,25 @@
  * IPython's magics and rich display where it is installed), JavaScript, Ruby, R and Java.
  *
  * What comes of a cell is a result like that of any run. The value of its last expression is
- * result.value, and is shown at the end of its stdout as the language's own shell would. A cell
- * whose time is over is interrupted and the state survives; a kernel that does not heed it, and
- * one that ended (exit(), a crash, the memory limit), is started anew by its next cell, and the
- * result says so: kernel_ended, and message.
+ * result.value, and is shown at the end of its stdout as the language's own shell would. The exit
+ * code is 0, 1 after an exception, 130 when it was interrupted, or that of exit(), which ends the
+ * cell and not the kernel: its state is kept. A cell whose time is over is interrupted, reason is
+ * SBX_TIMEOUT, and the state survives. A kernel that does not heed that within two seconds, and one
+ * whose process ended (a crash, the memory limit, os._exit()), is started anew by its next cell, and
+ * the result says so: kernel_ended, and message. When it ended between two cells, the message of
+ * the next one does.
+ *
+ * A cell's time begins when its kernel is ready. CPU times and block I/O of a cell are not known and
+ * 0, memory is that of the whole sandbox; SBX_LIMIT_CPU_MS is of the kernel's process in all its life.
+ * What threads and processes that a cell left running write afterwards comes with the next cell.
+ * They go on until the kernel ends.
+ *
+ * Of run.io a cell has files, callbacks, artifacts, a timeout and a cancel handle. It has no stdin
+ * (reading it finds its end) and no env: variables are the kernel's, which has those of the spec and
+ * the network as they were at its start. Libraries of the session (run.libraries and
+ * sbx_session_install()) are there from the next cell on; what was imported already stays as it is.
+ * A kernel of Java sees those that were installed before its start; a cell that names others is
+ * refused until it is restarted.
  *
  * A kernel is called by its name: 1 to 63 letters, digits, '-', '_' and '.'. Any thread may call
  * any of these.

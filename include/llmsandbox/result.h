@@ -86,7 +86,8 @@ struct sbx_result {
 	int signal;    /* the signal that ended it, or 0 */
 	enum sbx_reason reason;
 	enum sbx_phase phase; /* the one that decided: compile = the program was never run */
-	char message[256];    /* for a limit or SBX_LOST: one sentence; else "" */
+	/* For a limit, SBX_LOST, lost artifacts or a kernel that ended: one sentence; else "". */
+	char message[256];
 	struct sbx_output out, errout; /* of all phases, in order */
 	struct sbx_timings timings;
 	uint64_t cpu_user_us, cpu_system_us; /* of all processes of all phases */
@@ -116,7 +117,9 @@ SBX_API void sbx_result_free(struct sbx_result *result);
 /*
  * The result as one JSON object (RFC 8259, UTF-8, exit_code, stdout and stderr first; bytes that
  * are no UTF-8 become U+FFFD and the exact bytes are added in base64 as stdout_base64 or
- * stderr_base64). indent = spaces per level, 0 for one line. free() *ret.
+ * stderr_base64). artifacts, artifacts_left_out, changed_files, changed_files_truncated, value and
+ * kernel_ended are there when there is something to say. indent = spaces per level, 0 for one
+ * line. free() *ret.
  */
 SBX_API int sbx_result_format_json(const struct sbx_result *result, int indent, char **ret,
 				   struct sbx_error *err);

@@ -80,7 +80,8 @@ struct sbx_run {
 	const char *const *libraries;
 	/*
 	 * The kernel whose cell it is, or NULL: a program of its own; see kernel.h. file_name is
-	 * then what tracebacks call the cell; args must be NULL and io have no stdin.
+	 * then what tracebacks call the cell (NULL: "cell 1" …); args must be NULL, the code UTF-8 of
+	 * at most 4 MiB, and io have no stdin and no env.
 	 */
 	const char *kernel;
 	struct sbx_io io;
@@ -117,8 +118,8 @@ SBX_API int sbx_session_exec_all(struct sbx_session *session, const struct sbx_c
 /*
  * A program that goes on in the background of a session, beside its other operations and after
  * them, until it ends, its time is over (io.timeout_ms; 0: none), or the session ends. Its output
- * is kept as that of a run is; callbacks and stdin_fd of its io are not used. Its handle may be
- * used from any thread, by one at a time.
+ * is kept as that of a run is; callbacks, stdin_fd and artifacts of its io are not used. Its handle
+ * may be used from any thread, by one at a time.
  */
 struct sbx_process;
 

@@ -105,29 +105,38 @@ static void begin_closing(struct control *c)
 		c->rest = (size_t)bytes;
 }
 
+/* Whether all was sent that the program wrote to its outputs before what is to be sent now. */
+static bool is_due(struct control *c, struct sbx_conn *conn, uint32_t channel,
+		   struct output outputs[2], bool over)
+{
+	if (!c->marked)
+		look(c, outputs);
+	for (int i = 0; c->marked && i < 2; i++) {
+		if (!output_is_past_mark(&outputs[i]))
+			output_pump(&outputs[i], conn, channel, over);
+	}
+	return c->marked && output_is_past_mark(&outputs[0]) && output_is_past_mark(&outputs[1]);
+}
+
+static bool is_drained(const struct control *c)
+{
+	return c->closing && c->rest == 0;
+}
+
 void control_pump(struct control *c, struct sbx_conn *conn, uint32_t channel,
 		  struct output outputs[2], bool over)
 {
 	input_pump(&c->in, conn, channel);
-	if (c->fd < 0)
-		return;
-	if (over && !c->closing)
+	if (c->fd >= 0 && over && !c->closing)
 		begin_closing(c);
-	for (int i = 0; i < READS_A_TURN && may_send(c, conn); i++) {
-		if (c->closing && c->rest == 0) {
-			end(c, conn, channel);
-			return;
-		}
-		if (!c->marked)
-			look(c, outputs);
-		if (!c->marked)
-			return;
-		for (int j = 0; j < 2; j++)
-			output_pump(&outputs[j], conn, channel, over);
-		if (!output_is_past_mark(&outputs[0]) || !output_is_past_mark(&outputs[1]))
+	for (int i = 0; i < READS_A_TURN && !is_drained(c) && may_send(c, conn); i++) {
+		if (!is_due(c, conn, channel, outputs, over))
 			return;
 		send_ready(c, conn, channel);
 	}
+	if (c->fd >= 0 && is_drained(c) && output_is_finished(&outputs[0]) &&
+	    output_is_finished(&outputs[1]))
+		end(c, conn, channel);
 }
 
 bool control_is_finished(const struct control *c)

@@ -49,7 +49,9 @@ static bool move_stdio(void)
 
 /*
  * Our own descriptors end with every exec; nobody inside may look into us. Whoever started us may
- * have ignored signals: that would be inherited by programs, and SIGCHLD would hide their end.
+ * have ignored signals: that would be inherited by programs, and SIGCHLD would hide their end. And
+ * Ctrl-C in its terminal is for it to act on: the kernel sends that to a whole process group, and a
+ * supervisor that died of it would take its program along.
  */
 static int guard_self(void)
 {
@@ -61,6 +63,7 @@ static int guard_self(void)
 		signal(signo, signo == SIGPIPE ? SIG_IGN : SIG_DFL);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	agent_tree_adopt();
+	setsid();
 	return sbx_set_nonblock(AGENT_STREAM_FD, true);
 }
 

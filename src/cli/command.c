@@ -15,6 +15,8 @@ static const struct command *const commands[] = {
 	&cmd_run,	    &cmd_exec,	       &cmd_repl,
 	&cmd_session_start, &cmd_session_list, &cmd_session_stop,
 	&cmd_session_logs,  &cmd_session_kill,
+	&cmd_kernel_list,   &cmd_kernel_interrupt, &cmd_kernel_restart,
+	&cmd_kernel_reset,  &cmd_kernel_end,
 	&cmd_cp,	    &cmd_ls,	       &cmd_cat,
 	&cmd_lib_add,	    &cmd_lib_list,     &cmd_lib_remove,
 	&cmd_lib_lock,	    &cmd_lib_verify,

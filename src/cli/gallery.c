@@ -23,9 +23,13 @@ static void caption(const struct sbx_artifact *a)
 {
 	auto_free char *name = listing_tame(a->name);
 	auto_free char *title = listing_tame(a->title);
+	auto_free char *type = listing_tame(a->mime_type);
 
-	dprintf(STDOUT_FILENO, "%s%s%s\n", name ? name : "?", title && title[0] ? "  " : "",
-		title ? title : "");
+	dprintf(STDOUT_FILENO, "%s%s%s%s%s\n", name ? name : "?", title && title[0] ? "  " : "",
+		title ? title : "", is_picture(a) ? "" : "  ",
+		is_picture(a) ? ""
+		: type	      ? type
+			      : "?");
 }
 
 static int show_one(const struct screen *screen, const struct site *site,
@@ -35,8 +39,6 @@ static int show_one(const struct screen *screen, const struct site *site,
 	size_t len = 0;
 	int r;
 
-	if (!is_picture(a))
-		return cli_fail(err, SBX_E_INVALID, "a terminal does not show %s", a->mime_type);
 	r = site_read(site, a->path, PICTURE_BYTES_MAX, &data, &len, err);
 	return r < 0 ? r : screen_show(screen, data, len, err);
 }
@@ -54,7 +56,8 @@ static size_t count_pictures(const struct sbx_result *result)
 static void tell_why(struct gallery *g, bool are_saved)
 {
 	if (!g->told)
-		cli_say("this terminal says that it has neither kitty's graphics, nor iTerm2's, nor "
+		cli_say("this terminal says that it has neither kitty's graphics, nor iTerm2's, "
+			"nor "
 			"sixels, so pictures are not shown%s",
 			are_saved ? "; they are in the folder" : "; --artifacts FOLDER saves them");
 	g->told = true;
@@ -81,9 +84,11 @@ void gallery_show(struct gallery *g, const struct site *site, const struct sbx_r
 	for (size_t i = 0; i < result->artifact_count; i++) {
 		const struct sbx_artifact *a = &result->artifacts[i];
 
-		if (!are_saved || g->screen.way != SCREEN_NONE)
+		bool can = g->screen.way != SCREEN_NONE && is_picture(a);
+
+		if (can || !are_saved) /* those in the folder were listed */
 			caption(a);
-		if (g->screen.way != SCREEN_NONE && show_one(&g->screen, site, a, &err) < 0)
+		if (can && show_one(&g->screen, site, a, &err) < 0)
 			cli_say("'%s' is not shown: %s", a->name, err.msg);
 	}
 }

@@ -141,8 +141,8 @@ int help_overview(int fd)
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
 		if (command->hidden)
 			continue;
-		fprintf(f, "  %-14s ", command->name);
-		wrap(f, 17, command->summary);
+		fprintf(f, "  %-16s ", command->name);
+		wrap(f, 19, command->summary);
 	}
 	heading(f, color, "Examples");
 	fputs("  llm-sandbox run -l python -c 'print(6 * 7)'\n"

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define HOLDER_PROTOCOL 1 /* of requests and answers: another one is refused */
+#define HOLDER_PROTOCOL 2 /* of requests and answers: another one is refused */
 
 /* Start it unless somebody has meanwhile, and wait until it can be reached. */
 int holder_start(uint64_t idle_ms, struct sbx_error *err);

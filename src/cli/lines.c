@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#define CTRL_D		  4
 #define HISTORY_MAX	  1000 /* lines that are remembered */
 #define HISTORY_BYTES_MAX ((size_t)4 << 20)
 #define LINE_MAX_BYTES	  4096 /* of one in the history */
@@ -208,8 +209,13 @@ static int read_byte(EditLine *edit, char *ret)
 		if (ppoll(&pfd, 1, NULL, &none) < 0)
 			continue;
 		n = read(STDIN_FILENO, ret, 1);
-		if (n >= 0 || (errno != EINTR && errno != EAGAIN))
-			return n > 0 ? 1 : 0;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		/* Ctrl-D that was typed while a cell ran is a NUL when the terminal is set to keys.
+		 */
+		if (n > 0 && *ret == '\0')
+			*ret = CTRL_D;
+		return n > 0 ? 1 : 0;
 	}
 }
 
@@ -252,14 +258,15 @@ static unsigned char indent(EditLine *edit, int key)
 static void bind_keys(EditLine *edit)
 {
 	static const char *const keys[][2] = {
-		{"\\e[H", "ed-move-to-beg"}, {"\\e[F", "ed-move-to-end"},
-		{"\\eOH", "ed-move-to-beg"}, {"\\eOF", "ed-move-to-end"},
-		{"\\e[1~", "ed-move-to-beg"}, {"\\e[4~", "ed-move-to-end"},
+		{"\\e[H", "ed-move-to-beg"},	   {"\\e[F", "ed-move-to-end"},
+		{"\\eOH", "ed-move-to-beg"},	   {"\\eOF", "ed-move-to-end"},
+		{"\\e[1~", "ed-move-to-beg"},	   {"\\e[4~", "ed-move-to-end"},
 		{"\\e[3~", "ed-delete-next-char"}, {"\\e[1;5C", "em-next-word"},
-		{"\\e[1;5D", "ed-prev-word"}, {"^R", "em-inc-search-prev"},
+		{"\\e[1;5D", "ed-prev-word"},	   {"^R", "em-inc-search-prev"},
 	};
 
-	el_set(edit, EL_ADDFN, "indent", "insert four blanks", indent);
+	/* In wide characters: of others it makes copies that nobody frees. */
+	el_wset(edit, EL_ADDFN, L"indent", L"insert four blanks", indent);
 	el_set(edit, EL_BIND, "^I", "indent", NULL);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		el_set(edit, EL_BIND, keys[i][0], keys[i][1], NULL);
@@ -334,6 +341,7 @@ static enum line_end read_typed(struct lines *l, const char *prompt, char **ret,
 	snprintf(l->prompt, sizeof(l->prompt), "%s%.64s%s ", color ? "\1\033[1;34m\1" : "", prompt,
 		 color ? "\1\033[0m\1" : "");
 	catch_signals(&before);
+	el_set(l->edit, EL_PREP_TERM, 1); /* or the terminal echoes what comes behind the prompt */
 	line = el_gets(l->edit, &count);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	*ret_signal = ended_by;
@@ -341,8 +349,7 @@ static enum line_end read_typed(struct lines *l, const char *prompt, char **ret,
 		el_reset(l->edit);
 		printf(interrupted ? "^C\n" : "\n");
 		fflush(stdout);
-		return ended_by    ? LINE_SIGNALLED
-		       : interrupted ? LINE_INTERRUPTED : LINE_OVER;
+		return ended_by ? LINE_SIGNALLED : interrupted ? LINE_INTERRUPTED : LINE_OVER;
 	}
 	*ret = strdup(line);
 	return *ret ? LINE_GOOD : LINE_OVER;

@@ -62,6 +62,8 @@ static void show_end(struct repl *r, const struct outcome *outcome)
 		cli_say("%s", outcome->result->message);
 	else if (outcome->result->kernel_ended)
 		cli_say("the kernel ended, and its state is gone; the next cell starts it anew");
+	else if (outcome->result->exit_code == STATUS_SIGNAL + SIGINT)
+		cli_say("interrupted; its variables are kept");
 	if (outcome->note[0] != '\0')
 		cli_say("%s", outcome->note);
 	show_artifacts(r, outcome->result);
@@ -269,6 +271,15 @@ static void choose_folder(struct repl *r)
 	r->job.artifacts = r->saves;
 }
 
+/* With libraries the first cell starts it: not every interpreter finds those that come later. */
+static int start_kernel(struct repl *r, struct sbx_error *err)
+{
+	if (r->job.libraries != NULL)
+		return site_install(&r->site, r->language->id, r->job.libraries,
+				    r->settings->offline, err);
+	return site_kernel(&r->site, SITE_START, r->job.kernel, r->language->id, err);
+}
+
 static int begin(struct repl *r, struct sbx_error *err)
 {
 	int code = lines_open(r->language->id, &r->lines, err);
@@ -284,7 +295,7 @@ static int begin(struct repl *r, struct sbx_error *err)
 	    sbx_spec_get_limit(r->settings->spec, SBX_LIMIT_WALL_MS) ==
 		    sbx_limit_describe(SBX_LIMIT_WALL_MS)->standard)
 		r->job.timeout_ms = SBX_TIMEOUT_NONE;
-	return site_kernel(&r->site, SITE_START, r->job.kernel, r->language->id, err);
+	return start_kernel(r, err);
 }
 
 static void end(struct repl *r)

@@ -95,7 +95,9 @@ static void reset(struct repl *r, char *argument)
 static void restart(struct repl *r, char *argument)
 {
 	(void)argument;
-	act_on_kernel(r, SITE_RESTART, "The kernel was started anew; its state is gone.");
+	/* One that has to see libraries is started by its next cell, which says which. */
+	act_on_kernel(r, r->job.libraries ? SITE_END : SITE_RESTART,
+		      "The kernel was started anew; its state is gone.");
 }
 
 static void show_history(struct repl *r, char *argument)
@@ -145,7 +147,8 @@ static size_t count_libraries(char **list)
 
 void repl_free_libraries(struct repl *r)
 {
-	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries); i++)
+	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries);
+	     i++)
 		free(r->libraries[i]);
 	free(r->libraries);
 }
@@ -181,7 +184,7 @@ static void add_library(struct repl *r, char *argument)
 		cli_say("no more than %d libraries", LIBRARIES_MAX);
 		return;
 	}
-	if (site_install(&r->site, r->language->id, list, &err) < 0) {
+	if (site_install(&r->site, r->language->id, list, r->settings->offline, &err) < 0) {
 		cli_say("%s", err.msg);
 		free(list[count_libraries(list) - 1]);
 		free(list);
@@ -210,7 +213,8 @@ static const struct {
 	{"restart", "", "end the kernel's process and start another", restart},
 	{"history", "", "the cells that were sent", show_history},
 	{"save", "FILE", "write them to a new file on this machine", save},
-	{"artifacts", "", "how many plots and files there were, and where they are", tell_artifacts},
+	{"artifacts", "", "how many plots and files there were, and where they are",
+	 tell_artifacts},
 	{"lib", "NAME", "install a library", add_library},
 	{"quit", "", "end, as Ctrl-D does", quit},
 };
@@ -249,5 +253,6 @@ void repl_command(struct repl *r, char *line)
 		}
 		closest_offer(&closest, commands[i].name);
 	}
-	cli_say("there is no command ':%.64s'%s; :help lists them", name, closest_hint(&closest, ":"));
+	cli_say("there is no command ':%.64s'%s", name,
+		closest.best ? closest_hint(&closest, ":") : "; :help lists them");
 }

@@ -17,8 +17,9 @@
 #define KERNELS_ASKED_MAX 256 /* that an answer may tell of */
 
 static const char *const act_names[SITE_ACT_COUNT] = {
-	[SITE_START] = "start", [SITE_INTERRUPT] = "interrupt", [SITE_RESTART] = "restart",
-	[SITE_RESET] = "reset", [SITE_END] = "end",
+	[SITE_START] = "start",	    [SITE_INTERRUPT] = "interrupt",
+	[SITE_RESTART] = "restart", [SITE_RESET] = "reset",
+	[SITE_END] = "end",
 };
 
 const char *site_act_name(enum site_act act)
@@ -311,17 +312,18 @@ int site_kernels(const struct site *site, struct sbx_kernel_info **ret, size_t *
 /* ---- libraries ---- */
 
 int site_install(const struct site *site, const char *language, char *const *libraries,
-		 struct sbx_error *err)
+		 bool offline, struct sbx_error *err)
 {
 	struct sbx_install how = {
 		.language = language,
 		.requirements = (const char *const *)libraries,
+		.offline = offline,
 		.on_progress = progress_is_wanted() ? progress_print : NULL,
 	};
 	struct guard guard;
 	int r;
 
-	if (site->session == NULL) /* the holder does, with the cell that needs them */
+	if (site->session == NULL)
 		return 0;
 	r = guard_begin(&guard, err);
 	if (r < 0)

@@ -22,7 +22,14 @@ int site_save(const struct site *site, const char *from, const char *to, struct 
 int site_read(const struct site *site, const char *path, size_t most, char **ret, size_t *ret_len,
 	      struct sbx_error *err);
 
-enum site_act { SITE_START, SITE_INTERRUPT, SITE_RESTART, SITE_RESET, SITE_END, SITE_ACT_COUNT };
+enum site_act {
+	SITE_START,
+	SITE_INTERRUPT,
+	SITE_RESTART,
+	SITE_RESET,
+	SITE_END,
+	SITE_ACT_COUNT
+};
 
 /* The name of what is done to a kernel, "restart". */
 const char *site_act_name(enum site_act act);
@@ -39,6 +46,9 @@ int site_kernel_act(struct sbx_session *session, enum site_act act, const char *
 int site_kernels(const struct site *site, struct sbx_kernel_info **ret, size_t *ret_count,
 		 struct sbx_error *err);
 
-/* Install libraries for later cells of this language; of a session of ours alone. */
+/*
+ * Install libraries for later cells of this language, in a session of ours; the holder does so
+ * with the cell that needs them.
+ */
 int site_install(const struct site *site, const char *language, char *const *libraries,
-		 struct sbx_error *err);
+		 bool offline, struct sbx_error *err);

@@ -142,7 +142,7 @@ static int no_entry(void *owner, const struct wire_entry *entry, struct sbx_erro
 static int remove_folder(struct sbx_session *session, const char *path, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
-	const struct sbx_sink sink = {.entry = no_entry};
+	const struct sbx_sink sink = {no_entry, sbx_sink_no_data, sbx_sink_no_hole, NULL};
 	struct sbx_question q = {.type = WIRE_REMOVE, .payload = &payload, .sink = &sink};
 	int r;
 

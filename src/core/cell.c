@@ -9,6 +9,7 @@
 #include "core/cancel.h"
 #include "core/kernel_inside.h"
 #include "core/operation.h"
+#include "core/result.h"
 #include "core/support.h"
 
 #include <errno.h>
@@ -24,7 +25,6 @@ struct cell {
 	const char *support;
 	char name[300];	  /* what tracebacks call it */
 	uint32_t number;
-	uint64_t start_ns;
 };
 
 /* ---- what may be a cell ---- */
@@ -73,7 +73,8 @@ static void set_busy(struct cell *cell, bool busy)
 	cell->k->busy = busy;
 	cell->k->running = false;
 	if (busy) {
-		cell->k->discarded = cell->k->interrupted = false;
+		cell->k->discarded = false;
+		cell->k->interrupts = 0;
 		cell->number = ++cell->k->cells;
 	}
 	pthread_mutex_unlock(&kernels->lock);
@@ -82,18 +83,14 @@ static void set_busy(struct cell *cell, bool busy)
 /* From now on others may signal it. False when one wanted to interrupt it before. */
 static bool begin_running(struct cell *cell)
 {
-	struct sbx_cancel *cancel = cell->op.io->cancel;
 	struct sbx_kernels *kernels = &cell->op.s->kernels;
-	bool interrupted;
 
 	pthread_mutex_lock(&kernels->lock);
 	cell->k->running = true;
-	interrupted = cell->k->interrupted;
 	if (cell->k->discarded)
 		sbx_background_signal(&cell->k->b, SIGKILL);
 	pthread_mutex_unlock(&kernels->lock);
-	return !interrupted && (cancel == NULL || atomic_load(&cancel->interrupts) ==
-							  cell->watch.interrupts);
+	return sbx_kernel_interrupts(cell->k, cell->op.io->cancel) == cell->watch.interrupts;
 }
 
 static int await_silent(struct cell *cell, const char *code, struct sbx_error *err)
@@ -105,6 +102,11 @@ static int await_silent(struct cell *cell, const char *code, struct sbx_error *e
 	return r < 0 ? r : sbx_kernel_await(cell->k, &cell->watch, err);
 }
 
+static bool wants_libraries(const struct sbx_run *run)
+{
+	return run->libraries != NULL && run->libraries[0] != NULL;
+}
+
 /* A set that the kernel does not see yet. */
 static int show_set(struct cell *cell, struct sbx_error *err)
 {
@@ -114,6 +116,9 @@ static int show_set(struct cell *cell, struct sbx_error *err)
 	int r;
 
 	if (cell->op.set == NULL || cell->op.set == k->set)
+		return 0;
+	/* Who asks for nothing gets along with what was there. */
+	if (k->lang->kernel->use_set == NULL && !wants_libraries(cell->run))
 		return 0;
 	if (k->lang->kernel->use_set == NULL)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
@@ -201,6 +206,40 @@ static void connect_callbacks(struct cell *cell, bool connected)
 	cell->k->io.userdata = io->userdata;
 }
 
+/* What earlier cells have shown whose artifacts nobody wanted, and threads since, is not this one's. */
+static int pass_over_earlier(struct cell *cell, struct sbx_error *err)
+{
+	struct sbx_result *nobodys = sbx_result_empty();
+	struct sbx_collection c = {0};
+	int r;
+
+	if (nobodys == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot make a result");
+	r = sbx_collection_begin(&c, cell->op.s, &cell->k->folder, err);
+	while (r == 0 && !c.marked && !cell->op.s->link.lost)
+		r = sbx_link_await(&cell->op.s->link, cell->op.io->cancel, err);
+	if (r == 0)
+		r = sbx_collection_finish(&c, nobodys, cell->op.io->cancel, err);
+	sbx_collection_done(&c);
+	sbx_result_free(nobodys);
+	return r;
+}
+
+/* The collection is finished with the operation. */
+static int begin_collection(struct cell *cell, struct sbx_error *err)
+{
+	int r = 0;
+
+	if (!cell->op.io->artifacts) {
+		cell->k->unseen = true;
+		return 0;
+	}
+	if (cell->k->unseen)
+		r = pass_over_earlier(cell, err);
+	cell->k->unseen = false;
+	return r < 0 ? r : sbx_collection_begin(&cell->op.collection, cell->op.s, &cell->k->folder, err);
+}
+
 static int run_code(struct cell *cell, struct sbx_error *err)
 {
 	const struct sbx_run *run = cell->run;
@@ -208,17 +247,19 @@ static int run_code(struct cell *cell, struct sbx_error *err)
 		.code = run->code, .code_len = run->code_len, .name = cell->name};
 	int r = tell_earlier_output(cell, err);
 
+	if (r == 0)
+		r = begin_collection(cell, err);
 	if (r < 0)
 		return r;
 	cell->k->b.oom_kills = cell->op.x.oom_kills;
-	cell->start_ns = sbx_now_ns();
+	cell->watch.begun_ns = sbx_now_ns();
 	cell->watch.deadline_ns = cell->op.deadline_ns;
 	connect_callbacks(cell, true);
 	r = sbx_kernel_ask_run(cell->k, &what, err);
 	if (r == 0)
 		r = sbx_kernel_await(cell->k, &cell->watch, err);
 	connect_callbacks(cell, false);
-	cell->op.result->timings.run = sbx_now_ns() - cell->start_ns;
+	cell->op.result->timings.run = sbx_now_ns() - cell->watch.begun_ns;
 	return r;
 }
 

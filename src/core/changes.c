@@ -91,23 +91,11 @@ static int on_entry(void *owner, const struct wire_entry *e, struct sbx_error *e
 	return append(search->ret, e, path, err);
 }
 
-static int no_data(void *owner, const void *data, size_t len, struct sbx_error *err)
-{
-	(void)owner, (void)data, (void)len;
-	return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent bytes that it was not asked for");
-}
-
-static int no_hole(void *owner, uint64_t bytes, struct sbx_error *err)
-{
-	(void)bytes;
-	return no_data(owner, NULL, 0, err);
-}
-
 static int search_folder(struct search *search, uint64_t deadline_ns, struct sbx_cancel *cancel,
 			 struct sbx_error *err)
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
-	const struct sbx_sink sink = {on_entry, no_data, no_hole, search};
+	const struct sbx_sink sink = {on_entry, sbx_sink_no_data, sbx_sink_no_hole, search};
 	struct wire_list m = {
 		.deep = true,
 		.most = FOUND_MAX,

@@ -17,10 +17,11 @@
 #include <string.h>
 
 #define COLLECT_MS   10000u /* for all of it */
-#define CHANGES_MS   5000u  /* for the changed files */
+#define CHANGES_MS   3000u  /* for the changed files: some million */
 #define FOLDER_MAX   50000u /* entries of a folder of ours */
 #define HEADS_MAX    2000u  /* files whose bytes are looked at though their name says little */
 #define FEW	     1000u
+#define LEFT_OUT_READ 1000u /* plots beyond the limits whose own files are still looked for */
 
 /* A file of a folder of ours. */
 struct plot_file {
@@ -268,7 +269,7 @@ static int on_plot_entry(void *owner, const struct wire_entry *e, struct sbx_err
 static int list_folder(struct gathering *g, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
-	const struct sbx_sink sink = {on_plot_entry, head_data, head_hole, g};
+	const struct sbx_sink sink = {on_plot_entry, sbx_sink_no_data, sbx_sink_no_hole, g};
 	struct wire_list m = {
 		.most = FOLDER_MAX,
 		.most_seen = FOLDER_MAX * 10,
@@ -456,6 +457,13 @@ static int add_plot(struct gathering *g, const struct plot_file *plot, struct sb
 	return r < 0 ? r : 0;
 }
 
+/* Without a look at what is said about it. */
+static int leave_out(struct gathering *g, const struct plot_file *plot, struct sbx_error *err)
+{
+	g->result->artifacts_left_out++;
+	return take_number(g->folder, plot->number, err);
+}
+
 static int add_plots(struct gathering *g, struct sbx_error *err)
 {
 	int r = 0;
@@ -464,10 +472,10 @@ static int add_plots(struct gathering *g, struct sbx_error *err)
 		/* One number is one artifact, whatever else has its name. */
 		if (i > 0 && g->plots[i].number == g->plots[i - 1].number)
 			continue;
-		if (g->in_time)
+		if (g->in_time && g->result->artifacts_left_out < LEFT_OUT_READ)
 			r = add_plot(g, &g->plots[i], err);
 		else
-			g->result->artifacts_left_out++;
+			r = leave_out(g, &g->plots[i], err);
 	}
 	return r;
 }
@@ -590,13 +598,13 @@ static void tell_trouble(const struct sbx_collection *c, struct sbx_result *resu
 
 static int gather(struct gathering *g, uint64_t mark_ns, struct sbx_error *err)
 {
-	uint64_t changes_by_ns = sbx_deadline_ns(CHANGES_MS);
 	int r = list_folder(g, err);
 
 	if (r == 0)
 		r = add_plots(g, err);
 	if (r == 0)
-		r = sbx_changes_find(g->session, mark_ns, changes_by_ns, g->cancel, &g->changes, err);
+		r = sbx_changes_find(g->session, mark_ns, sbx_deadline_ns(CHANGES_MS), g->cancel,
+				     &g->changes, err);
 	if (r == 0)
 		note_seen(g);
 	if (r == 0)

@@ -34,6 +34,20 @@ static void sink_result(struct fetch *f, int r, const struct sbx_error *why)
 		stop(f, why);
 }
 
+/* ---- sinks of questions that names answer ---- */
+
+int sbx_sink_no_data(void *owner, const void *data, size_t len, struct sbx_error *err)
+{
+	(void)owner, (void)data, (void)len;
+	return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent bytes that it was not asked for");
+}
+
+int sbx_sink_no_hole(void *owner, uint64_t bytes, struct sbx_error *err)
+{
+	(void)bytes;
+	return sbx_sink_no_data(owner, NULL, 0, err);
+}
+
 /* ---- what comes in ---- */
 
 static int broken(const struct wire_frame *frame, struct sbx_error *err)
@@ -143,10 +157,13 @@ static void look_up(struct fetch *f)
 static int await(struct fetch *f, struct sbx_error *err)
 {
 	struct sbx_wait wait = {.cancel = f->q->cancel, .deadline_ns = f->q->deadline_ns};
+	uint64_t ends_ns = f->link->session->ends_ns;
 
-	if (wait.deadline_ns != 0)
-		return sbx_link_turn(f->link, &wait, err);
-	return sbx_link_await(f->link, f->q->cancel, err);
+	if (wait.deadline_ns == 0)
+		return sbx_link_await(f->link, f->q->cancel, err);
+	if (ends_ns != 0 && ends_ns < wait.deadline_ns)
+		wait.deadline_ns = ends_ns;
+	return sbx_link_turn(f->link, &wait, err);
 }
 
 static int drive(struct fetch *f, struct sbx_error *err)

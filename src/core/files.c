@@ -41,18 +41,6 @@ static int set_info(struct sbx_file_info *ret, const struct wire_entry *e, const
 	return 0;
 }
 
-static int no_data(void *owner, const void *data, size_t len, struct sbx_error *err)
-{
-	(void)owner, (void)data, (void)len;
-	return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent bytes that it was not asked for");
-}
-
-static int no_hole(void *owner, uint64_t bytes, struct sbx_error *err)
-{
-	(void)bytes;
-	return no_data(owner, NULL, 0, err);
-}
-
 /* ---- read ---- */
 
 struct reading {
@@ -220,7 +208,7 @@ int sbx_session_list_files(struct sbx_session *session, const char *path, bool d
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	struct listing list = {.path = path, .deep = deep};
-	const struct sbx_sink sink = {list_entry, no_data, no_hole, &list};
+	const struct sbx_sink sink = {list_entry, sbx_sink_no_data, sbx_sink_no_hole, &list};
 	struct wire_list m = {.deep = deep, .most = most ? most : LIST_STANDARD,
 			      .most_seen = UINT64_MAX};
 	struct sbx_question q = {
@@ -275,7 +263,7 @@ int sbx_session_stat_file(struct sbx_session *session, const char *path, struct 
 {
 	auto_buf struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
 	struct wire_entry entry = {0};
-	const struct sbx_sink sink = {stat_entry, no_data, no_hole, &entry};
+	const struct sbx_sink sink = {stat_entry, sbx_sink_no_data, sbx_sink_no_hole, &entry};
 	struct sbx_question q = {
 		.type = WIRE_STAT, .payload = &payload, .entries_max = 1, .sink = &sink};
 	char inside[PATH_MAX];
@@ -301,7 +289,7 @@ int sbx_session_stat_file(struct sbx_session *session, const char *path, struct 
 static int ask(struct sbx_session *session, enum wire_type type, const struct sbx_buf *payload,
 	       struct sbx_error *err)
 {
-	const struct sbx_sink sink = {stat_entry, no_data, no_hole, NULL};
+	const struct sbx_sink sink = {stat_entry, sbx_sink_no_data, sbx_sink_no_hole, NULL};
 	struct sbx_question q = {.type = type, .payload = payload, .sink = &sink};
 
 	return sbx_fetch(session, &q, err);

@@ -83,6 +83,7 @@ static void free_kernel(struct sbx_kernel *k)
 {
 	sbx_kernel_bury(k);
 	sbx_history_done(&k->history);
+	sbx_artifact_folder_done(&k->folder);
 	free(k);
 }
 
@@ -344,12 +345,13 @@ int sbx_kernel_interrupt(struct sbx_session *s, const char *name, struct sbx_err
 
 	pthread_mutex_lock(&s->kernels.lock);
 	k = find(s, name);
-	if (k != NULL && k->running)
-		sbx_background_signal(&k->b, SIGINT);
-	else if (k != NULL && k->busy)
-		k->interrupted = true;
+	if (k != NULL && k->busy)
+		k->interrupts++;
 	pthread_mutex_unlock(&s->kernels.lock);
-	return k ? 0 : fail_missing(name, err ? err : &lent);
+	if (k == NULL)
+		return fail_missing(name, err ? err : &lent);
+	sbx_link_wake(&s->link);
+	return 0;
 }
 
 /* ---- what there is ---- */

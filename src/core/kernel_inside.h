@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/artifacts.h"
 #include "core/background.h"
 #include "core/kernels.h"
 #include "lang/lang.h"
@@ -47,6 +48,8 @@ struct sbx_kernel {
 	const char *set; /* of libraries that it sees, or NULL */
 	bool lost_state; /* it ended, nobody asked it to, and no result has said so */
 	char end[128];	 /* how, as the end of "the kernel …" */
+	struct sbx_artifact_folder folder; /* of all its lives */
+	bool unseen; /* a cell may have shown something since it was looked at */
 
 	/* Never changes: */
 	struct sbx_session *session;
@@ -59,8 +62,8 @@ struct sbx_kernel {
 	bool alive;
 	bool busy;	/* it has a cell … */
 	bool running;	/* … and was sent its code: b can be signalled */
-	bool discarded;	  /* restart or end asked for it while it had this cell */
-	bool interrupted; /* before it was running */
+	bool discarded; /* restart or end asked for it while it had this cell */
+	unsigned int interrupts; /* of this cell that were asked for, by sbx_kernel_interrupt() */
 	uint32_t cells, starts;
 	struct sbx_history history;
 };
@@ -82,7 +85,9 @@ int sbx_kernel_check_name(const char *name, struct sbx_error *err);
 
 struct sbx_kernel_watch {
 	struct sbx_cancel *cancel; /* or NULL */
-	unsigned int interrupts;   /* of it, acted on so far */
+	unsigned int interrupts;   /* of it, and of the kernel, acted on so far */
+	uint64_t begun_ns;	   /* when the cell's code was sent; 0: there is none */
+	uint64_t again_ns;	   /* when an interrupt that may have been lost is sent again */
 	uint64_t deadline_ns;	   /* then the kernel is interrupted; 0: none */
 	uint64_t grace_ms;	   /* later it is killed */
 	uint64_t kill_ns, give_up_ns;
@@ -95,6 +100,9 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 		      struct sbx_cancel *cancel, struct sbx_error *err);
 
 bool sbx_kernel_is_running(const struct sbx_kernel *k);
+
+/* How often somebody wanted to interrupt the cell that it has, by either way. */
+unsigned int sbx_kernel_interrupts(const struct sbx_kernel *k, const struct sbx_cancel *cancel);
 
 /* Until it has answered, its process is over, or the stream has ended; heeds the watch. */
 int sbx_kernel_await(struct sbx_kernel *k, struct sbx_kernel_watch *w, struct sbx_error *err);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define START_MS   60000 /* until a kernel is ready, on a slow machine */
+#define EARLY_MS   200	 /* until a kernel has surely begun with a cell */
 #define SILENCE_MS 1000	 /* of a kernel that has closed its socket, until it is killed */
 
 bool sbx_kernel_is_running(const struct sbx_kernel *k)
@@ -53,20 +54,44 @@ static void kill_it(struct sbx_kernel *k, struct sbx_kernel_watch *w)
 	if (w->give_up_ns != 0)
 		return;
 	w->give_up_ns = sbx_deadline_ns(SBX_GRACE_MS);
-	w->deadline_ns = w->kill_ns = 0;
+	w->again_ns = w->deadline_ns = w->kill_ns = 0;
 	sbx_background_signal(&k->b, SIGKILL);
+}
+
+unsigned int sbx_kernel_interrupts(const struct sbx_kernel *k, const struct sbx_cancel *cancel)
+{
+	struct sbx_kernels *kernels = &k->session->kernels;
+	unsigned int n = cancel ? atomic_load(&cancel->interrupts) : 0;
+
+	pthread_mutex_lock(&kernels->lock);
+	n += k->interrupts;
+	pthread_mutex_unlock(&kernels->lock);
+	return n;
+}
+
+/*
+ * A kernel passes over interrupts that come between cells, so one that comes with the cell itself
+ * may be lost: it is sent again, once, if the cell still runs then.
+ */
+static void interrupt(struct sbx_kernel *k, struct sbx_kernel_watch *w)
+{
+	uint64_t now = sbx_now_ns();
+
+	sbx_background_signal(&k->b, SIGINT);
+	if (w->begun_ns != 0 && now - w->begun_ns < EARLY_MS * SBX_NS_PER_MS)
+		w->again_ns = now + EARLY_MS * SBX_NS_PER_MS;
 }
 
 static void heed_cancel(struct sbx_kernel *k, struct sbx_kernel_watch *w)
 {
-	unsigned int interrupts = w->cancel ? atomic_load(&w->cancel->interrupts) : 0;
+	unsigned int interrupts = sbx_kernel_interrupts(k, w->cancel);
 
 	if (sbx_cancel_is_killed(w->cancel) && !w->cancelled) {
 		w->cancelled = true;
 		kill_it(k, w);
 	}
 	if (interrupts != w->interrupts)
-		sbx_background_signal(&k->b, SIGINT);
+		interrupt(k, w);
 	w->interrupts = interrupts;
 }
 
@@ -86,9 +111,13 @@ static void heed_time(struct sbx_kernel *k, struct sbx_kernel_watch *w)
 	if (w->deadline_ns != 0 && now >= w->deadline_ns) {
 		w->timed_out = true;
 		w->deadline_ns = 0;
-		sbx_background_signal(&k->b, SIGINT);
+		interrupt(k, w);
 		if (w->kill_ns == 0)
 			w->kill_ns = now + w->grace_ms * SBX_NS_PER_MS;
+	}
+	if (w->again_ns != 0 && now >= w->again_ns) {
+		w->again_ns = 0;
+		sbx_background_signal(&k->b, SIGINT);
 	}
 	if (w->kill_ns != 0 && now >= w->kill_ns)
 		kill_it(k, w);
@@ -110,7 +139,8 @@ static uint64_t next_look_ns(const struct sbx_kernel *k, const struct sbx_kernel
 
 	if (ends_ns != 0)
 		ends_ns += SBX_GRACE_MS * SBX_NS_PER_MS;
-	return earlier(earlier(w->deadline_ns, w->kill_ns), earlier(w->give_up_ns, ends_ns));
+	return earlier(earlier(w->again_ns, earlier(w->deadline_ns, w->kill_ns)),
+		       earlier(w->give_up_ns, ends_ns));
 }
 
 int sbx_kernel_await(struct sbx_kernel *k, struct sbx_kernel_watch *w, struct sbx_error *err)
@@ -138,8 +168,17 @@ static int expand(struct sbx_kernel *k, const char *support, const char *set, ch
 	const struct sbx_lang_kernel *row = k->lang->kernel;
 	const char *const *template = set && row->run_with_set ? row->run_with_set : row->run;
 	struct sbx_lang_values values;
+	struct sbx_artifact_env artifacts = {
+		.support = support,
+		.folder = k->folder.path,
+		.first = sbx_artifact_first(k->session),
+	};
 	struct sbx_env_sources sources = {
-		.session = k->session, .lang = k->lang, .values = &values};
+		.session = k->session,
+		.lang = k->lang,
+		.values = &values,
+		.artifacts = &artifacts,
+	};
 
 	sbx_operation_set_limits(k->session, &values);
 	values.set = set;
@@ -201,12 +240,36 @@ static int await_ready(struct sbx_kernel *k, struct sbx_cancel *cancel, struct s
 {
 	struct sbx_kernel_watch w = {
 		.cancel = cancel,
-		.interrupts = cancel ? atomic_load(&cancel->interrupts) : 0,
+		.interrupts = sbx_kernel_interrupts(k, cancel),
 		.deadline_ns = sbx_deadline_ns(START_MS),
 	};
 	int r = sbx_kernel_await(k, &w, err);
 
 	return r < 0 || (!k->asked && sbx_kernel_is_running(k)) ? r : fail_start(k, &w, err);
+}
+
+/* A collection that is not finished makes its folder, on the way to the EXEC. */
+static int make_folder(struct sbx_kernel *k, struct sbx_collection *c, struct sbx_error *err)
+{
+	int r = 0;
+
+	if (k->folder.path == NULL)
+		r = sbx_artifact_folder_init(&k->folder, k->session, err);
+	return r < 0 ? r : sbx_collection_begin(c, k->session, &k->folder, err);
+}
+
+static int start_and_await(struct sbx_kernel *k, const char *support, const char *set,
+			   struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_collection c = {0};
+	int r = make_folder(k, &c, err);
+
+	if (r == 0)
+		r = start(k, support, set, cancel, err);
+	if (r == 0)
+		r = await_ready(k, cancel, err);
+	sbx_collection_done(&c);
+	return r;
 }
 
 int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set,
@@ -223,9 +286,7 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 	k->asked = true;
 	k->asked_id = 0;
 	k->set = set;
-	r = start(k, support, set, cancel, err);
-	if (r == 0)
-		r = await_ready(k, cancel, err);
+	r = start_and_await(k, support, set, cancel, err);
 	if (r == 0)
 		return 0;
 	if (!k->session->link.failed)

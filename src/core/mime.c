@@ -199,10 +199,10 @@ static bool is_clean_text(const char *head, size_t len)
 	return clean && memchr(head, '\0', len) == NULL;
 }
 
-/* An XML document is a picture when its element is. */
-static bool is_svg(const char *head, size_t len)
+/* Text that is called a picture is one when the element is there. */
+static bool lacks_svg(const struct ending *known, const char *head, size_t len)
 {
-	return memmem(head, len, "<svg", 4) != NULL;
+	return strcmp(known->mime_type, "image/svg+xml") == 0 && memmem(head, len, "<svg", 4) == NULL;
 }
 
 /*
@@ -217,9 +217,7 @@ static const char *tell_quickly(const struct ending *known, const char *head, si
 		if (len >= s->len && memcmp(head, s->bytes, s->len) == 0)
 			return s->mime_type;
 	}
-	if (known == NULL || !known->text || !is_clean_text(head, len))
-		return NULL;
-	if (strcmp(known->mime_type, "image/svg+xml") == 0 && !is_svg(head, len))
+	if (known == NULL || !known->text || !is_clean_text(head, len) || lacks_svg(known, head, len))
 		return NULL;
 	return known->mime_type;
 }
@@ -353,7 +351,7 @@ static const char *decide(const struct ending *known, const void *head, size_t l
 	text = is_text(found, head, len);
 	if (!text && !is_vague(found))
 		return registered(found);
-	if (ending_tells(known, found, text))
+	if (ending_tells(known, found, text) && !(text && lacks_svg(known, head, len)))
 		return known->mime_type;
 	if (claim_fits(claim, text))
 		return claim;

@@ -56,6 +56,10 @@ struct sbx_sink {
 	void *owner;
 };
 
+/* Of sinks that take names alone. */
+int sbx_sink_no_data(void *owner, const void *data, size_t len, struct sbx_error *err);
+int sbx_sink_no_hole(void *owner, uint64_t bytes, struct sbx_error *err);
+
 /* One question: a GET, LIST, STAT, REMOVE or MKDIR with its payload. */
 struct sbx_question {
 	enum wire_type type;

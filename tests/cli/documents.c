@@ -51,10 +51,12 @@ static void every_command_and_option_is_documented(void **state)
 
 static void help_fits_eighty_columns(void **state)
 {
-	static const char *const names[] = {NULL,	"run",		 "exec",	 "languages",
+	static const char *const names[] = {NULL,	"run",		 "repl",	 "exec",	 "languages",
 					    "doctor",	"mcp",		 "version",	 "help",
 					    "session",	"session start", "session list", "session stop",
 					    "session logs", "session kill",
+					    "kernel",	"kernel list",	 "kernel interrupt",
+					    "kernel restart", "kernel reset", "kernel end",
 					    "lib",	"lib add",	 "lib list",	 "lib remove",
 					    "lib lock",	"lib verify",
 					    "cp",	"ls",		 "cat"};

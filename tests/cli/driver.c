@@ -178,7 +178,7 @@ const struct ran *shell(struct cli_state *t, const char *script)
 	return command(t, (struct call){0}, argv);
 }
 
-static void child_environment(const struct cli_state *t, const struct call *call)
+void child_environment(const struct cli_state *t, const char *const *more)
 {
 	static const char *const kept[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
 	char text[512], *values[3];
@@ -201,14 +201,14 @@ static void child_environment(const struct cli_state *t, const struct call *call
 	setenv("RUNTIME", text, 1);
 	if (backend != NULL)
 		setenv("LLM_SANDBOX_BACKEND", backend, 1);
-	for (const char *const *env = call->env; env != NULL && *env != NULL; env++)
+	for (const char *const *env = more; env != NULL && *env != NULL; env++)
 		putenv((char *)*env);
 }
 
 static void child_run(const struct cli_state *t, const struct call *call, const struct ends *e,
 		      char *const *argv)
 {
-	child_environment(t, call);
+	child_environment(t, call->env);
 	if (chdir(call->cwd ? call->cwd : t->folder) < 0)
 		_exit(126);
 	dup2(e->in, 0);

@@ -62,6 +62,9 @@ const struct ran *shell(struct cli_state *t, const char *script);
 void own_runtime(void);
 void runtime_folder(const struct cli_state *t, char *ret, size_t size);
 
+/* Set the environment of all tests, and more of it; of a child, before it executes a program. */
+void child_environment(const struct cli_state *t, const char *const *more);
+
 /* Write a file into the test's folder; the path is valid until the next call. */
 const char *write_file(struct cli_state *t, const char *name, const void *data, size_t len);
 
@@ -84,3 +87,7 @@ int holder_group(void);
 int copy_group(void);
 int network_group(void);
 int background_group(void);
+int artifacts_group(void);
+int show_group(void);
+int repl_group(void);
+int kernel_group(void);

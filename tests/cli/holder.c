@@ -244,20 +244,20 @@ static void garbage_is_refused_and_does_no_harm(void **state)
 		"{}",
 		"{\"do\": 1}",
 		"{\"do\": \"run\"}",
-		"{\"do\": \"nothing\", \"version\": \"0.1.0\", \"protocol\": 1}",
-		"{\"do\": \"run\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\"}",
-		"{\"do\": \"run\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\", "
+		"{\"do\": \"nothing\", \"version\": \"0.1.0\", \"protocol\": 2}",
+		"{\"do\": \"run\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\"}",
+		"{\"do\": \"run\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\", "
 		"\"args\": [], \"env\": [], \"use_stdin\": true, \"language\": \"python\"}",
-		"{\"do\": \"exec\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\", "
+		"{\"do\": \"exec\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\", "
 		"\"args\": [], \"env\": []}",
-		"{\"do\": \"exec\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\", "
+		"{\"do\": \"exec\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\", "
 		"\"args\": [\"\\u4e2d\"], \"env\": [1]}",
-		"{\"do\": \"start\", \"version\": \"0.1.0\", \"protocol\": 1, \"options\": "
+		"{\"do\": \"start\", \"version\": \"0.1.0\", \"protocol\": 2, \"options\": "
 		"[[\"x\"]]}",
-		"{\"do\": \"start\", \"version\": \"0.1.0\", \"protocol\": 1, \"options\": "
+		"{\"do\": \"start\", \"version\": \"0.1.0\", \"protocol\": 2, \"options\": "
 		"[[\"memory\", \"many\", \"here\"]]}",
-		"{\"do\": \"put\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\"}",
-		"{\"do\": \"read\", \"version\": \"0.1.0\", \"protocol\": 1, \"session\": \"a\"}",
+		"{\"do\": \"put\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\"}",
+		"{\"do\": \"read\", \"version\": \"0.1.0\", \"protocol\": 2, \"session\": \"a\"}",
 	};
 	struct cli_state *t = *state;
 	char answer[2048];
@@ -319,7 +319,7 @@ static void another_version_is_told_so(void **state)
 	char answer[2048];
 
 	start_sessions(t, "a");
-	ask_raw(t, "{\"do\": \"sessions\", \"version\": \"9.9.9\", \"protocol\": 1}", answer,
+	ask_raw(t, "{\"do\": \"sessions\", \"version\": \"9.9.9\", \"protocol\": 2}", answer,
 		sizeof(answer));
 	assert_contains(answer, "this is 9.9.9");
 	assert_contains(answer, "session stop --all");

@@ -7,6 +7,6 @@ int main(void)
 
 	own_runtime();
 	failed = session_group() + background_group() + copy_group() + network_group() +
-		 holder_group();
+		 holder_group() + kernel_group();
 	return failed != 0;
 }

@@ -9,6 +9,7 @@
  *	lazy	says that programs have started, and nothing more
  *	empty	answers with a file, and then bytes of it without end and without a byte
  *	flood	sends output and file bytes without end and without credit
+ *	kernel SEED	does as it should, but what it has for kernels is random
  */
 #include "fuzz/random.h"
 #include "wire/conn.h"
@@ -178,6 +179,45 @@ static void send_random(struct hostile *h)
 	send_frame(h, types[below(h, sizeof(types) / sizeof(types[0]))], channel, payload, len);
 }
 
+/* What a kernel might say on its control socket, whole and in pieces. */
+static void send_kernels_words(struct hostile *h)
+{
+	static const char *const words[] = {
+		"{\"op\": \"ready\", \"language\": \"python\", \"version\": \"3\\u001b[2J\"}",
+		"{\"op\": \"ready\", \"language\": \"python\", \"version\": \"3.0\"}",
+		"{\"op\": \"result\", \"id\": 1, \"text\": \"\\u0000x\"}",
+		"{\"op\": \"display\", \"id\": 1, \"number\": 4000000000}",
+		"{\"op\": \"error\", \"id\": 1, \"name\": \"E\", \"message\": \"m\"}",
+		"{\"op\": \"done\", \"id\": 1, \"status\": \"ok\", \"exit_code\": 0}",
+		"{\"op\": \"done\", \"id\": 2, \"status\": \"exit\", \"exit_code\": 255}",
+		"{\"op\": \"done\", \"id\": 1, \"status\": \"ok\"}",
+		"[[[[[[",
+		"",
+	};
+	const char *word = words[below(h, sizeof(words) / sizeof(words[0]))];
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+	size_t cut;
+
+	wire_put_string(&b, word, strlen(word));
+	cut = below(h, 4) ? b.len : below(h, (uint32_t)b.len);
+	send_frame(h, WIRE_DATA, h->channel, b.data, cut);
+	sbx_buf_done(&b);
+	if (below(h, 16) == 0)
+		send_frame(h, WIRE_FINISH, h->channel, NULL, 0);
+}
+
+/* As long as it takes for a kernel to be ready. */
+static void send_start_of_kernel(struct hostile *h)
+{
+	static const char ready[] =
+		"{\"op\": \"ready\", \"language\": \"python\", \"version\": \"3.0\"}";
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+
+	send_started(h);
+	wire_put_string(&b, ready, strlen(ready));
+	send_buf(h, WIRE_DATA, h->channel, &b);
+}
+
 static void send_garbage(struct hostile *h)
 {
 	uint8_t bytes[32];
@@ -190,7 +230,7 @@ static void send_garbage(struct hostile *h)
 
 static void send_answer(struct hostile *h)
 {
-	switch (below(h, 14)) {
+	switch (below(h, 17)) {
 	case 0:
 	case 1:
 		send_entry(h);
@@ -223,6 +263,13 @@ static void send_answer(struct hostile *h)
 		break;
 	case 12:
 		send_random(h);
+		break;
+	case 13:
+	case 14:
+		send_kernels_words(h);
+		break;
+	case 15:
+		send_start_of_kernel(h);
 		break;
 	default:
 		if (below(h, 40) == 0)
@@ -262,8 +309,38 @@ static _Noreturn void send_nothing(struct hostile *h)
 		send_frame(h, WIRE_DATA, h->channel, "", 0);
 }
 
+static void send_pong(struct hostile *h)
+{
+	struct sbx_buf b = SBX_BUF_INIT(64);
+
+	wire_pong_format(&b, &(struct wire_pong){.clock_ns = next(&h->state)});
+	send_buf(h, WIRE_PONG, h->channel, &b);
+}
+
+/* All is well, but for what the programs have to say. */
+static void play_kernels(struct hostile *h, enum wire_type type)
+{
+	if (type == WIRE_PING)
+		send_pong(h);
+	if (type == WIRE_MKDIR || type == WIRE_LIST || type == WIRE_REMOVE || type == WIRE_FINISH)
+		send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
+	if (type == WIRE_EXEC)
+		send_start_of_kernel(h);
+	for (uint32_t n = below(h, 6); type == WIRE_DATA && n > 0; n--) {
+		send_kernels_words(h);
+		if (below(h, 4) == 0)
+			send_data(h, WIRE_STDOUT);
+	}
+	if (type == WIRE_SIGNAL && below(h, 4) != 0)
+		send_exit(h);
+}
+
 static void answer(struct hostile *h, const char *how, enum wire_type type)
 {
+	if (strncmp(how, "kernel", 6) == 0) {
+		play_kernels(h, type);
+		return;
+	}
 	if (strcmp(how, "silent") == 0)
 		return;
 	if (strcmp(how, "lazy") == 0) {
@@ -300,7 +377,7 @@ int main(void)
 	struct sbx_error err;
 
 	how = how ? how : "1";
-	h.state = (uint32_t)strtoul(how, NULL, 10);
+	h.state = (uint32_t)strtoul(strncmp(how, "kernel", 6) == 0 ? how + 6 : how, NULL, 10);
 	sbx_conn_init(&h.conn, STREAM_FD, 'h');
 	greet(&h);
 	while (!h.conn.eof) {

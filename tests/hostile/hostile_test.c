@@ -8,6 +8,7 @@
 #include "support/sandbox.h"
 
 #include <llmsandbox/files.h>
+#include <llmsandbox/kernel.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -47,6 +48,8 @@ static void open_place(struct place *p, const char *how)
 	assert_int_equal(sbx_spec_set_backend(p->spec, "fake", &err), 0);
 	assert_int_equal(sbx_spec_set_limit(p->spec, SBX_LIMIT_WALL_MS, 300, &err), 0);
 	assert_int_equal(sbx_spec_set_limit(p->spec, SBX_LIMIT_SESSION_MS, 3000, &err), 0);
+	/* Half of them need nothing put before a kernel starts, and so come that far. */
+	sbx_spec_use_support(p->spec, p->state % 2 == 0);
 	p->session = NULL;
 	if (sbx_session_open(p->spec, &p->session, &err) < 0)
 		p->session = NULL;
@@ -97,6 +100,7 @@ static void run(struct place *p)
 	struct sbx_result *result = NULL;
 	char *json = NULL;
 
+	command.io.artifacts = below(p, 2);
 	if (sbx_session_exec(p->session, &command, &result, NULL) == 0 &&
 	    sbx_result_format_json(result, 2, &json, NULL) == 0)
 		assert_true(strlen(json) > 0);
@@ -111,7 +115,7 @@ static void run_code(struct place *p)
 		.language = below(p, 2) ? "python" : "cpp",
 		.code = "int main() { return 0; }",
 		.code_len = 24,
-		.io = {.files = &file, .file_count = 1},
+		.io = {.files = &file, .file_count = 1, .artifacts = below(p, 2)},
 	};
 	struct sbx_result *result = NULL;
 
@@ -132,6 +136,28 @@ static void run_in_background(struct place *p)
 	sbx_result_free(result);
 	sbx_process_signal(process, SIGTERM, NULL);
 	sbx_process_free(process);
+}
+
+static void run_cell(struct place *p)
+{
+	struct sbx_run code = {.language = "python", .code = "1", .code_len = 1, .kernel = "main"};
+	struct sbx_result *result = NULL;
+	struct sbx_kernel_info *kernels = NULL;
+	struct sbx_cell *cells = NULL;
+	size_t count = 0;
+
+	code.io.artifacts = below(p, 2);
+	if (sbx_session_run(p->session, &code, &result, NULL) == 0)
+		assert_non_null(result->out.data);
+	sbx_result_free(result);
+	if (sbx_kernel_list(p->session, &kernels, &count, NULL) == 0)
+		assert_true(count <= 1);
+	free(kernels);
+	if (sbx_kernel_history(p->session, "main", &cells, &count, NULL) == 0)
+		sbx_cells_free(cells, count);
+	sbx_kernel_reset(p->session, "main", NULL);
+	if (below(p, 2))
+		sbx_kernel_end(p->session, "main", NULL);
 }
 
 static void list(struct place *p)
@@ -173,10 +199,11 @@ static void copy_in(struct place *p)
 	sbx_session_write_file(p->session, "x", "text", 4, SBX_WRITE_REPLACE, NULL);
 	sbx_session_remove_file(p->session, "x", true, NULL);
 	sbx_session_make_folder(p->session, "y", NULL);
+	sbx_session_clear_artifacts(p->session, NULL);
 }
 
-static void (*const operations[])(struct place *p) = {run,	run_code, run_in_background, list,
-						      read_one, copy_out, copy_in};
+static void (*const operations[])(struct place *p) = {run,  run_code, run_in_background, run_cell,
+						      list, read_one, copy_out,		 copy_in};
 
 #define OPERATION_COUNT (sizeof(operations) / sizeof(operations[0]))
 
@@ -195,6 +222,23 @@ static void random_answers_end_a_session_at_worst(void **state)
 		open_place(&p, how);
 		for (int i = 0; p.session != NULL && i < OPERATIONS; i++)
 			operations[below(&p, OPERATION_COUNT)](&p);
+		close_place(&p);
+	}
+}
+
+static void kernels_that_say_anything_end_themselves_at_worst(void **state)
+{
+	unsigned long sessions = test_size(10, 30, 1000);
+
+	(void)state;
+	for (unsigned long seed = 1; seed <= sessions; seed++) {
+		struct place p = {.state = 2 * (uint32_t)seed};
+		char how[32];
+
+		snprintf(how, sizeof(how), "kernel %lu", seed);
+		open_place(&p, how);
+		for (int i = 0; p.session != NULL && i < 3; i++)
+			run_cell(&p);
 		close_place(&p);
 	}
 }
@@ -328,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_answers_end_a_session_at_worst),
+		cmocka_unit_test(kernels_that_say_anything_end_themselves_at_worst),
 		cmocka_unit_test(silence_ends_by_the_sessions_time),
 		cmocka_unit_test(a_file_of_empty_pieces_ends_the_call),
 		cmocka_unit_test(a_cancelled_run_comes_back),

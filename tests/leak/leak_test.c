@@ -243,6 +243,79 @@ static void a_killed_owner_of_background_processes_leaves_nothing(void **state)
 	expect_nothing_left(t, &before);
 }
 
+/* Two kernels, one with a process of its own and a thread, and one that is in a cell at the end. */
+static void one_life_with_kernels(const struct sbx_spec *spec)
+{
+	static const char *const cells[][2] = {
+		{"one", "import subprocess, threading\n"
+			"p = subprocess.Popen(['sleep', '1006'], start_new_session=True)\n"
+			"threading.Thread(target=p.wait).start()"},
+		{"two", "x = 1"},
+		{"one", "import os; os.fork() or os._exit(0)"},
+		{"two", "while True: pass"},
+	};
+	struct sbx_session *session = NULL;
+
+	if (sbx_session_open(spec, &session, NULL) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		struct sbx_run run = {
+			.language = "python",
+			.kernel = cells[i][0],
+			.code = cells[i][1],
+			.code_len = strlen(cells[i][1]),
+			.io = {.timeout_ms = 300},
+		};
+		struct sbx_result *result = NULL;
+
+		sbx_session_run(session, &run, &result, NULL);
+		sbx_result_free(result);
+	}
+	sbx_session_close(session);
+}
+
+static void sessions_with_kernels_leave_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	unsigned long lives = test_size(10, 50, 50);
+	struct census before;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_spec_add_env(t->spec, "LLM_SANDBOX_KERNEL=plain", &err), 0);
+	one_life_with_kernels(t->spec);
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++)
+		one_life_with_kernels(t->spec);
+	expect_nothing_left(t, &before);
+}
+
+static void a_killed_owner_of_kernels_leaves_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	unsigned long lives = test_size(20, 100, 100);
+	unsigned int seed = SEED;
+	struct census before;
+	struct sbx_error err;
+
+	assert_int_equal(sbx_spec_add_env(t->spec, "LLM_SANDBOX_KERNEL=plain", &err), 0);
+	one_life_with_kernels(t->spec);
+	count_before(t, &before);
+	for (unsigned long i = 0; i < lives; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			one_life_with_kernels(t->spec);
+			_exit(0);
+		}
+		for (unsigned long j = 0; j <= i % 8; j++)
+			wait_a_moment(&seed);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	expect_nothing_left(t, &before);
+}
+
 #define AT_ONCE 100
 
 static void a_hundred_sessions_at_once_leave_nothing(void **state)
@@ -367,6 +440,8 @@ int main(void)
 		sandbox_test(a_killed_owner_leaves_nothing),
 		sandbox_test(sessions_with_background_processes_leave_nothing),
 		sandbox_test(a_killed_owner_of_background_processes_leaves_nothing),
+		sandbox_test(sessions_with_kernels_leave_nothing),
+		sandbox_test(a_killed_owner_of_kernels_leaves_nothing),
 		sandbox_test(a_hundred_sessions_at_once_leave_nothing),
 		sandbox_test(a_server_that_ends_leaves_nothing),
 	};

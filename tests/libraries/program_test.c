@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `--lib` and `lib`, as a user meets them, with repositories of the tests' own. */
-#include "cli/driver.h"
+#include "cli/talk.h"
 #include "libraries/repository.h"
 
 #include <jansson.h>
@@ -28,6 +28,38 @@ static void a_run_names_its_libraries(void **state)
 	assert_status(r, 0);
 	assert_string_equal(r->out, "2.0\n");
 	assert_string_equal(r->err, "");
+}
+
+static void a_repl_has_its_libraries_from_the_first_cell(void **state)
+{
+	struct call call = CALL;
+	const struct ran *r;
+
+	call.in = "import sbx_good\n# %%\nsbx_good.version\n";
+	r = program(*state, call, "repl", "--lib", "sbx-good>=1", "-l", "python", NULL);
+	assert_status(r, 0);
+	assert_string_equal(r->out, "'2.0'\n");
+}
+
+static void a_repl_installs_what_it_is_told_to(void **state)
+{
+	const char *argv[] = {"llm-sandbox", "repl", NULL};
+	struct talk talk;
+
+	talk_begin(*state, &talk, argv, environment());
+	talk_expect(&talk, "python> ");
+	talk_type(&talk, "x = 41\r");
+	talk_expect(&talk, "python> ");
+	talk_type(&talk, ":lib sbx-none\r");
+	talk_expect(&talk, "No matching distribution found for sbx-none");
+	talk_expect(&talk, "python> ");
+	talk_type(&talk, ":lib sbx-good>=1\r");
+	talk_expect(&talk, "The next cell has it.");
+	talk_expect(&talk, "python> ");
+	talk_type(&talk, "import sbx_good; (x, sbx_good.version)\r");
+	talk_expect(&talk, "(41, '2.0')");
+	assert_int_equal(talk_end(&talk, "\004"), 0);
+	talk_done(&talk);
 }
 
 static void a_library_that_is_not_there_is_an_error_with_the_reason(void **state)
@@ -119,6 +151,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cli_test(a_run_names_its_libraries),
+		cli_test(a_repl_has_its_libraries_from_the_first_cell),
+		cli_test(a_repl_installs_what_it_is_told_to),
 		cli_test(a_library_that_is_not_there_is_an_error_with_the_reason),
 		cli_test(libraries_can_stand_in_the_configuration),
 		cli_test(offline_installs_nothing),

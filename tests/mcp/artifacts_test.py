@@ -26,26 +26,39 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support-fi
 from png import Picture  # noqa: E402
 
 STRICT = os.environ.get("SBX_TEST_STRICT") == "1"
-HAS_MATPLOTLIB = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"],
-                                capture_output=True).returncode == 0
-needs_matplotlib = unittest.skipUnless(HAS_MATPLOTLIB or STRICT,
-                                       "needs matplotlib for /usr/bin/python3")
+
+
+def needs(module):
+    """Skips a test or class where sandboxes have no such module; strict tests fail instead."""
+    has = subprocess.run(["/usr/bin/python3", "-c", "import " + module], capture_output=True)
+    return unittest.skipUnless(has.returncode == 0 or STRICT,
+                               f"needs {module} for /usr/bin/python3")
+
+
+needs_matplotlib = needs("matplotlib")
 
 # Each figure is one colour, so that its picture tells which it is.
 FIGURE = ("import matplotlib.pyplot as plt\n"
           "def show(colour, **more):\n"
           "    plt.figure(figsize=(1, 1), facecolor=colour, **more)\n"
+          "    plt.plot([1, 2], color=colour)\n"
+          "    plt.axis('off')\n"
           "    plt.show()\n")
 
 
-def make_png(width, height, colour):
-    """A PNG of one colour, in Python's own words, for programs without a library."""
+def make_png(width, height, row):
+    """A PNG all of whose rows are this one, for programs without a library."""
     def chunk(name, body):
         return (struct.pack(">I", len(body)) + name + body
                 + struct.pack(">I", zlib.crc32(name + body)))
-    rows = (b"\0" + bytes(colour) * width) * height
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head)
+            + chunk(b"IDAT", zlib.compress((b"\0" + row) * height)) + chunk(b"IEND", b""))
+
+
+def make_noise(size):
+    """A PNG that is a little larger than this."""
+    return make_png(size // 3, 1, os.urandom(size // 3 * 3))
 
 
 def decode_picture(item):
@@ -58,7 +71,8 @@ def decode_picture(item):
 
 def put(name, data):
     """A line of a program that writes these bytes."""
-    return f"open({name!r}, 'wb').write(__import__('base64').b64decode({base64.b64encode(data)!r}))\n"
+    return (f"import base64\nopen({name!r}, 'wb').write("
+            f"base64.b64decode({base64.b64encode(data)!r}))\n")
 
 
 class ArtifactCase(SessionCase):
@@ -85,8 +99,9 @@ class ArtifactCase(SessionCase):
 class Plots(ArtifactCase):
     def test_a_plot_is_an_image_behind_the_text(self):
         result = self.server.run(
-            "import matplotlib.pyplot as plt\nprint('before')\nplt.plot([1, 2, 4], label='growth')\n"
-            "plt.title('Rabbits')\nplt.xlabel('month')\nplt.show()\nprint('after')")
+            "import matplotlib.pyplot as plt\nprint('before')\n"
+            "plt.plot([1, 2, 4], label='growth')\nplt.title('Rabbits')\n"
+            "plt.xlabel('month')\nplt.show()\nprint('after')")
         image, = self.items(result)
         self.assertEqual((image["type"], image["mimeType"]), ("image", "image/png"))
         picture = decode_picture(image)
@@ -101,7 +116,7 @@ class Plots(ArtifactCase):
         self.assertEqual(artifact["size"], len(base64.b64decode(image["data"])))
         self.assertNotIn("uri", artifact)
         axes, = artifact["chart"]["axes"]
-        self.assertEqual((axes["title"], axes["xlabel"]), ("Rabbits", "month"))
+        self.assertEqual((axes["title"], axes["x_label"]), ("Rabbits", "month"))
         line, = self.lines(result)
         self.assertIn(artifact["name"], line)
         self.assertNotIn("chart", "".join(c.get("text", "") for c in result["content"]))
@@ -132,7 +147,8 @@ class Plots(ArtifactCase):
                                  "for end in ('svg', 'jpg', 'pdf', 'png'):\n"
                                  "    figure.savefig('plot.' + end)\nplt.close()\n")
         items = self.items(result)
-        self.assertEqual([(i["type"], i.get("mimeType") or i["resource"]["mimeType"]) for i in items],
+        self.assertEqual([(i["type"], i.get("mimeType") or i["resource"]["mimeType"])
+                          for i in items],
                          [("image", "image/svg+xml"), ("image", "image/jpeg"),
                           ("resource", "application/pdf"), ("image", "image/png")])
         self.assertIn(b"<svg", base64.b64decode(items[0]["data"]))
@@ -152,8 +168,29 @@ class Plots(ArtifactCase):
             self.assertEqual((read["blob"], read["mimeType"]), (image["data"], "image/png"))
 
 
+@needs_matplotlib
+class Many(ArtifactCase):
+    def test_a_hundred_plots_make_an_answer_that_clients_take(self):
+        session = self.create()
+        result = self.server.run("import matplotlib.pyplot as plt\nfor i in range(100):\n"
+                                 "    plt.plot([1, i, 2])\n    plt.title(str(i))\n    plt.show()\n",
+                                 session_id=session, timeout=100)
+        self.assertLess(len(json.dumps(result)), 1 << 20)
+        artifacts = self.good(result)["artifacts"]
+        self.assertEqual([a["title"] for a in artifacts], [str(i) for i in range(100)])
+        items = self.items(result)
+        self.assertEqual(len(items), 100)
+        for artifact, item in zip(artifacts, items):
+            blob = self.contents(artifact["uri"])["blob"]
+            if artifact["shown"] == "image":
+                self.assertEqual(item["data"], blob)
+            else:
+                self.assertEqual((item["type"], item["uri"]), ("resource_link", artifact["uri"]))
+                self.assertTrue(base64.b64decode(blob).startswith(b"\x89PNG"))
+
+
 class Files(ArtifactCase):
-    PNG = make_png(3, 2, (255, 0, 0))
+    PNG = make_png(3, 2, b"\xff\0\0" * 3)
 
     def test_what_a_program_writes_comes_as_what_it_is(self):
         result = self.server.run(
@@ -170,6 +207,14 @@ class Files(ArtifactCase):
         self.assertEqual(base64.b64decode(items["d.png"]["data"]), self.PNG)
         self.assertEqual(len({i["resource"]["uri"] for i in items.values() if "resource" in i}), 3)
 
+    def test_a_picture_page_of_any_language_comes_and_inputs_do_not(self):
+        result = self.server.run("plot(1:3); hist(c(1, 2, 2))", "r", timeout=100)
+        self.assertEqual([i["mimeType"] for i in self.items(result)], ["image/png"] * 2)
+        self.assertTrue(all(len(decode_picture(i).colours) > 1 for i in self.items(result)))
+        result = self.server.run("require('fs').copyFileSync('in.csv', 'out.csv')", "javascript",
+                                 files={"in.csv": "1,2\n"})
+        self.assertEqual([a["name"] for a in self.good(result)["artifacts"]], ["out.csv"])
+
     def test_the_files_that_a_run_wrote_are_told(self):
         session = self.create()
         run = self.good(self.server.run("open('kept', 'w').write('123')", session_id=session))
@@ -185,7 +230,8 @@ class Files(ArtifactCase):
         code = "open('big.csv', 'w').write('1,2,3\\n' * 20000)"
         result = self.server.run(code)
         self.assertEqual(self.items(result), [])
-        self.assertIn("create_session", self.lines(result)[0])
+        self.assertIn("too large", self.lines(result)[0])
+        self.assertIn("create_session", self.lines(result)[1])
         self.assertEqual(self.good(result)["artifacts"][0]["shown"], "no")
         session = self.create()
         result = self.server.run(code, session_id=session)
@@ -198,22 +244,19 @@ class Files(ArtifactCase):
         self.assertIn("in pieces", self.read(link["uri"])["error"]["message"])
 
     def test_an_answer_has_no_more_than_the_operator_says(self):
-        server = Server(SANDBOX_IMAGE_BYTES="2k", SANDBOX_ANSWER_BYTES="3k", SANDBOX_EMBED_BYTES="9")
+        server = Server(SANDBOX_IMAGE_BYTES="2k", SANDBOX_EMBED_BYTES="9",
+                        SANDBOX_ANSWER_BYTES="3k")
         session = self.create(server)
-        noise = "import os, zlib, struct\n" + put("a.png", self.PNG)
-        result = server.run(noise + "".join(
-            f"open('{n}.bin.png', 'wb').write(open('a.png', 'rb').read()[:33] + (lambda b: struct.pack("
-            f"'>I', len(b)) + b'IDAT' + b + bytes(4))(os.urandom({size})) + "
-            f"open('a.png', 'rb').read()[-12:])\n"
-            for n, size in (("b", 1500), ("c", 1500), ("d", 3000)))
-            + "open('e.csv', 'w').write('123456789\\n')", session_id=session)
+        result = server.run(put("a.png", self.PNG) + put("b.png", make_noise(1600))
+                            + put("c.png", make_noise(1600)) + put("d.png", make_noise(3000))
+                            + "open('e.csv', 'w').write('123456789\\n')", session_id=session)
         shown = {a["name"]: a["shown"] for a in self.good(result)["artifacts"]}
-        self.assertEqual(shown, {"a.png": "image", "b.bin.png": "image", "c.bin.png": "no",
-                                 "d.bin.png": "no", "e.csv": "no"})
+        self.assertEqual(shown, {"a.png": "image", "b.png": "image", "c.png": "no",
+                                 "d.png": "no", "e.csv": "no"})
         self.assertEqual([i["type"] for i in self.items(result)].count("resource_link"), 3)
         why = {a["name"]: a.get("not_shown") for a in self.good(result)["artifacts"]}
-        self.assertIn("one too many", why["c.bin.png"])
-        self.assertIn("too large", why["d.bin.png"])
+        self.assertIn("one too many", why["c.png"])
+        self.assertIn("too large", why["d.png"])
         self.assertEqual(server.close(), 0)
 
     def test_what_the_run_did_not_keep_is_counted(self):
@@ -221,7 +264,7 @@ class Files(ArtifactCase):
         run = self.good(result)
         self.assertEqual(len(run["artifacts"]), 200)
         self.assertEqual(run["artifacts_left_out"], 10)
-        self.assertIn("10 more", self.lines(result)[-1])
+        self.assertIn("10 more", self.lines(result)[200])
 
     def test_an_operator_can_switch_them_off(self):
         server = Server(SANDBOX_ARTIFACTS="off")
@@ -266,9 +309,10 @@ class Resources(ArtifactCase):
 
     def test_uris_of_nothing_are_refused(self):
         base = self.uri[:-1]
-        for uri in (base, base + "0", base + "01", base + "-1", base + "1x", base + "1/", base + "1/1",
-                    base + "4294967296", base + "4294967297", base + "%31", base + "9" * 40,
-                    self.uri.replace(self.session, "0" * 32), self.uri.replace(self.session, "x")):
+        uris = [base + wrong for wrong in ("", "0", "01", "-1", "1x", "1/", "1/1", "4294967296",
+                                           "4294967297", "%31", "9" * 40)]
+        uris += [self.uri.replace(self.session, wrong) for wrong in ("0" * 32, "x")]
+        for uri in uris:
             self.assertEqual(self.read(uri)["error"]["code"], -32002, uri)
         self.assertIn("it has 1 to 1", self.read(base + "7")["error"]["message"])
         other = self.create()
@@ -280,7 +324,7 @@ class Resources(ArtifactCase):
         uri = self.good(self.server.run("open('a.json', 'w').write('{}')", session_id=session)
                         )["artifacts"][0]["uri"]
         self.server.run("while True: pass", session_id=session, timeout=20)
-        self.assertIn("life was over", self.read(uri)["error"]["message"])
+        self.assertIn("its life of 2 seconds was over", self.read(uri)["error"]["message"])
 
     def test_another_client_s_are_refused(self):
         with HttpServer([sandbox_test.PROGRAM, "mcp"], env=CLEAN) as http:
@@ -296,11 +340,12 @@ class Resources(ArtifactCase):
 
 
 class Hostile(ArtifactCase):
-    PNG = make_png(2, 2, (0, 0, 255))
+    PNG = make_png(2, 2, b"\0\0\xff" * 2)
 
     def test_names_are_only_names(self):
         names = ['"}],"isError":true,"x":".csv', "a\nb.csv", "\x1b[31mred.csv", "%2e%2e%2f.csv",
-                 "?query#part.csv", "..up.csv", "é€😀.csv", " .csv", "a" * 240 + ".csv"]
+                 "?query#part.csv", "é€😀.csv", " .csv",
+                 "a" * 240 + ".csv"]
         session = self.create()
         result = self.server.run(
             f"for name in {names!r}: open(name, 'w').write('1,2\\n')\n"
@@ -317,8 +362,7 @@ class Hostile(ArtifactCase):
 
     def test_no_broken_picture_is_an_image(self):
         cut = self.PNG[:-20]
-        huge = make_png(1, 1, (0, 0, 0)).replace(struct.pack(">II", 1, 1),
-                                                 struct.pack(">II", 9000, 1), 1)
+        huge = make_png(9000, 1, bytes(27000))
         result = self.server.run(put("a.png", cut) + put("b.png", huge)
                                  + "open('c.png', 'w').write('none')\n" + put("d.png", self.PNG))
         images = [i for i in self.items(result) if i["type"] == "image"]
@@ -326,11 +370,17 @@ class Hostile(ArtifactCase):
         why = {a["name"]: a.get("not_shown") for a in self.good(result)["artifacts"]}
         self.assertEqual(why["a.png"], "is cut off")
         self.assertIn("8000 pixels", why["b.png"])
+        session = self.create()
+        self.good(self.server.run(put("a.png", cut), session_id=session))
+        result = self.server.tool("read_file", path="a.png", session_id=session)
+        self.assertEqual([c["type"] for c in result["content"]], ["text"])
+        self.assertEqual(base64.b64decode(self.good(result)["content"]), cut)
 
     def test_what_is_forged_is_not_believed(self):
-        meta = {"mime": 'image/png"},{"', "kind": "plot", "source": "x" * 100, "title": "a\n\x00\x1b[0m",
-                "width": -1, "height": 1e300, "chart": {"kind": "line"}}
-        deep = '{"mime": "image/png", "kind": "plot", "chart": ' + '{"a":' * 500 + "1" + "}" * 500 + "}"
+        meta = {"mime": 'image/png"},{"', "kind": "plot", "source": "x" * 100,
+                "title": "a\n\x00\x1b[0m", "width": -1, "height": 1e300, "chart": {"kind": "line"}}
+        deep = ('{"mime": "image/png", "kind": "plot", "chart": ' + '{"a":' * 500 + "1"
+                + "}" * 500 + "}")
         result = self.server.run(
             "import os, json\nfolder = os.environ['LLM_SANDBOX_ARTIFACTS']\n"
             "def forge(n, meta, data):\n"

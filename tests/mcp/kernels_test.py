@@ -9,11 +9,13 @@ import sys
 import unittest
 
 import sandbox_test
-from artifacts_test import FIGURE, ArtifactCase, decode_picture, needs_matplotlib
+from artifacts_test import FIGURE, ArtifactCase, decode_picture, needs, needs_matplotlib
 from sandbox_test import CLEAN, DEADLINE, Server
 from sessions_test import Peer
 
 from driver import HttpServer
+
+needs_ipython = needs("IPython")
 
 # Says that it is there, and goes on until somebody ends it.
 ENDLESS = "import time\nprint('here', flush=True)\nwhile True: time.sleep(0.01)"
@@ -37,7 +39,8 @@ class KernelCase(ArtifactCase):
         server = server or self.server
         server.ask("logging/setLevel", level="info")
         number = server.start("tools/call", name="execute_code", arguments={
-            "code": code, "timeout": 100, "session_id": self.session, "kernel": "main", **arguments})
+            "code": code, "timeout": 100, "session_id": self.session, "kernel": "main",
+            **arguments})
         while server.lines.get(timeout=DEADLINE).get("method") != "notifications/message":
             pass
         server.ask("logging/setLevel", level="error")
@@ -54,11 +57,11 @@ class Cells(KernelCase):
                                                    session_id=self.session))["stdout"], "False\n")
 
     def test_each_language_has_kernels(self):
-        for language, first, second, value in (
-                ("javascript", "const x = 41", "x + 1", "42"), ("ruby", "x = 41", "x + 1", "42"),
-                ("r", "x <- 41", "x + 1", "42")):
-            self.cell(first, language=language, kernel=language)
-            self.assertIn(value, self.cell(second, language=language, kernel=language)["value"])
+        for language, first in (("javascript", "const x = 41"), ("ruby", "x = 41"),
+                                ("r", "x <- 41"), ("java", "int x = 41;")):
+            self.cell(first, language=language, kernel=language, timeout=100)
+            run = self.cell("x + 1", language=language, kernel=language)
+            self.assertRegex(run["stdout"], r"^(\[1\] )?42\n$")
 
     def test_an_error_leaves_the_variables(self):
         self.cell("x = 1")
@@ -84,10 +87,11 @@ class Cells(KernelCase):
     def test_what_a_cell_cannot_have_is_told_with_the_way_out(self):
         self.assertIn("create_session", self.bad(self.server.run("1", kernel="main")))
         for name, value in (("stdin", "x"), ("args", ["x"])):
-            self.assertIn(name, self.bad(self.server.run("1", kernel="main", session_id=self.session,
-                                                         **{name: value})))
+            result = self.server.run("1", kernel="main", session_id=self.session, **{name: value})
+            self.assertIn(name, self.bad(result))
         for name in ("", "a/b", "../x", "a b", "x" * 64, "é"):
-            self.assertTrue(self.bad(self.server.run("1", kernel=name, session_id=self.session)), name)
+            result = self.server.run("1", kernel=name, session_id=self.session)
+            self.assertTrue(self.bad(result), name)
         self.cell("1")
         self.assertIn("main", self.bad(self.server.run("1", "ruby", kernel="main",
                                                        session_id=self.session)))
@@ -102,6 +106,17 @@ class Cells(KernelCase):
             image, = self.items(result)
             colours = decode_picture(image).colours
             self.assertEqual(max(colours, key=colours.get)[:3], pixel)
+
+
+    @needs_ipython
+    def test_rich_output_of_a_cell_comes_as_what_it_is(self):
+        result = self.server.run("from IPython.display import HTML\nHTML('<b>bold</b>')",
+                                 session_id=self.session, kernel="main")
+        item, = self.items(result)
+        self.assertEqual((item["resource"]["mimeType"], item["resource"]["text"]),
+                         ("text/html", "<b>bold</b>"))
+        artifact, = self.good(result)["artifacts"]
+        self.assertEqual((artifact["kind"], artifact["uri"]), ("display", item["resource"]["uri"]))
 
 
 class Cancelled(KernelCase):
@@ -185,8 +200,8 @@ class Managed(KernelCase):
             self.cell(f"{n} + 1")
         self.cell("1", language="ruby", kernel="other")
         main, other = self.good(self.manage("list", None))["kernels"]
-        self.assertEqual((main["name"], main["language"], main["alive"], main["busy"], main["cells"],
-                          main["starts"]), ("main", "python", True, False, 3, 1))
+        told = [main[key] for key in ("name", "language", "alive", "busy", "cells", "starts")]
+        self.assertEqual(told, ["main", "python", True, False, 3, 1])
         self.assertEqual((other["name"], other["language"]), ("other", "ruby"))
         cells = self.good(self.manage("history"))["cells"]
         self.assertEqual([(c["number"], c["code"], c["value"], c["exit_code"]) for c in cells],

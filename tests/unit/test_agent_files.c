@@ -176,6 +176,92 @@ static void sh(struct agent_client *c, const char *line, const char *expected)
 	agent_run_done(&run);
 }
 
+/* ---- what is new ---- */
+
+static uint64_t file_clock_ns(struct agent_client *c)
+{
+	struct wire_frame frame;
+	struct wire_pong m;
+
+	agent_client_send(c, WIRE_PING, 0, NULL, 0);
+	assert_true(agent_client_next(c, &frame));
+	assert_int_equal(frame.type, WIRE_PONG);
+	assert_true(wire_pong_parse(frame.payload, frame.len, &m));
+	return m.clock_ns;
+}
+
+/* Until the clock has moved on, so that what comes next is after all that was. */
+static uint64_t next_tick_ns(struct agent_client *c)
+{
+	uint64_t before = file_clock_ns(c), now;
+
+	do
+		now = file_clock_ns(c);
+	while (now == before);
+	return now;
+}
+
+static uint32_t send_list(struct agent_client *c, const struct wire_list *m)
+{
+	struct sbx_buf payload = SBX_BUF_INIT(WIRE_PAYLOAD_MAX);
+
+	wire_list_format(&payload, m);
+	return send_message(c, WIRE_LIST, &payload);
+}
+
+static void a_list_of_what_is_new_has_files_since_then_alone(void **state)
+{
+	struct agent_client *c = *state;
+	struct wire_list m = {.deep = 1, .most = 10, .most_seen = 100, .path = (char *)""};
+	auto_buf struct sbx_buf story = SBX_BUF_INIT(4096);
+	struct agent_run run;
+
+	sh(c, "mkdir d e f; echo 1 > d/old; echo 2 > d/changed; echo 3 > d/moved; echo 4 > d/touched", "");
+	m.since_ns = next_tick_ns(c);
+	collect(c, send_list(c, &m), &story, &run);
+	assert_int_equal(story.len, 0);
+	agent_run_done(&run);
+
+	sh(c, "echo 22 > d/changed; mv d/moved e/; ln -s /etc/passwd l; mkfifo p; "
+	      "touch -d 1999-01-01 d/touched", "");
+	collect(c, send_list(c, &m), &story, &run);
+	assert_non_null(strstr(story.data, "e f 3 d/changed\n"));
+	assert_non_null(strstr(story.data, "e f 2 e/moved\n"));
+	/* It has an old time now, but not the one that counts, which no program can set. */
+	assert_non_null(strstr(story.data, "e f 2 d/touched\n"));
+	assert_int_equal(story.len, strlen("e f 3 d/changed\ne f 2 e/moved\ne f 2 d/touched\n"));
+	agent_run_done(&run);
+}
+
+static void a_file_that_was_put_is_no_newer_than_the_clock_after_it(void **state)
+{
+	struct agent_client *c = *state;
+	struct wire_list m = {.deep = 1, .most = 10, .most_seen = 100, .path = (char *)""};
+
+	for (int i = 0; i < 50; i++) {
+		auto_buf struct sbx_buf story = SBX_BUF_INIT(4096);
+		struct agent_run run;
+
+		assert_int_equal(put(c, "f", "x", WIRE_PUT_REPLACE), 0);
+		m.since_ns = file_clock_ns(c) + 1;
+		collect(c, send_list(c, &m), &story, &run);
+		assert_int_equal(story.len, 0);
+		agent_run_done(&run);
+	}
+}
+
+static void a_list_ends_where_enough_was_looked_at(void **state)
+{
+	struct agent_client *c = *state;
+	struct wire_list m = {.deep = 1, .most = 10, .most_seen = 3, .path = (char *)""};
+
+	sh(c, "touch a b c", "");
+	m.since_ns = next_tick_ns(c);
+	assert_int_equal(outcome(c, send_list(c, &m)), 0);
+	sh(c, "touch d", "");
+	assert_int_equal(outcome(c, send_list(c, &m)), SBX_E_LIMIT);
+}
+
 /* ---- put ---- */
 
 static void a_file_ends_where_the_host_says(void **state)
@@ -526,6 +612,9 @@ static void a_host_that_breaks_the_protocol_is_told_and_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		agent_test(a_list_of_what_is_new_has_files_since_then_alone),
+		agent_test(a_file_that_was_put_is_no_newer_than_the_clock_after_it),
+		agent_test(a_list_ends_where_enough_was_looked_at),
 		agent_test(a_file_ends_where_the_host_says),
 		agent_test(a_file_that_is_given_up_leaves_nothing),
 		agent_test(files_may_follow_each_other_without_waiting),

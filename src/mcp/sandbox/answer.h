@@ -8,8 +8,8 @@
 /* JSON Schema of the answer. */
 extern const char mcp_answer_schema[];
 
-/* The most that a result may have, for the _meta of the tools: two streams and the rest. */
-#define MCP_ANSWER_META "{\"anthropic/maxResultSizeChars\": 200000}"
+/* The most text that a result may have, for the _meta of the tools: two streams and the rest. */
+#define MCP_ANSWER_META "{\"anthropic/maxResultSizeChars\": 300000}"
 
 /* Characters of each stream. */
 #define MCP_OUTPUT_LEAST    100

@@ -99,6 +99,8 @@ static int run_code(struct mcp_call *call, struct sbx_session *session,
 
 	/* Who cancels a cell wants it to end, and not the variables of those before. */
 	mcp_call_cancel_gently(call, execution->kernel != NULL);
+	if (execution->kernel != NULL && mcp_call_is_cancelled(call))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
 	r = sbx_session_run(session, &run, ret, err);
 	mcp_call_cancel_gently(call, false);
 	return r;

@@ -54,7 +54,8 @@ static const char *judge_png(const char *data, size_t len)
 /* A marker that begins a frame has the sides: ITU-T T.81, B.1.1.3 and B.2.2. */
 static bool is_frame(unsigned char marker)
 {
-	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 &&
+	       marker != 0xcc;
 }
 
 static const char *judge_jpeg(const char *data, size_t len)
@@ -107,7 +108,7 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{"image/png", judge_png},   {"image/jpeg", judge_jpeg}, {"image/gif", judge_gif},
+	{"image/png", judge_png},   {"image/jpeg", judge_jpeg},	  {"image/gif", judge_gif},
 	{"image/webp", judge_webp}, {"image/svg+xml", judge_svg},
 };
 

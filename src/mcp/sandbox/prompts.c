@@ -51,9 +51,10 @@ static int get_plot(struct mcp_call *call, const json_t *arguments, struct sbx_e
 	sbx_buf_printf(
 		&text,
 		"Plot %s.\n\nThe data: %s\n\n"
-		"Ask get_language_details first which plotting libraries are installed. With "
-		"none, compute the values with execute_code and draw the plot as text. Label "
-		"the axes with their units, and say in one sentence what it shows.",
+		"Ask get_language_details first which plotting libraries are installed. Draw with "
+		"execute_code: a plot that is shown, as with plt.show(), comes back as an image. "
+		"Without a library name one in libraries, or draw the plot as text. Label the axes "
+		"with their units, look at the image, and say in one sentence what it shows.",
 		argument(arguments, "what", ""), argument(arguments, "data", "(ask me for it)"));
 	return add_message(call, &text, err);
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define ENTRIES_MOST 10000
-#define BYTES_MOST   ((size_t)4 << 20)
+#define BYTES_MOST   ((size_t)4 << 20)	/* of a session */
+#define ALL_MOST     ((size_t)64 << 20) /* of all together */
 
 struct entry {
 	TAILQ_ENTRY(entry) link;
@@ -20,6 +21,7 @@ struct entry {
 
 struct mcp_record {
 	LIST_ENTRY(mcp_record) link;
+	struct mcp_shelf *shelf;
 	char session_id[40];
 	TAILQ_HEAD(entries, entry) entries; /* oldest first */
 	size_t count, bytes;
@@ -28,6 +30,7 @@ struct mcp_record {
 void mcp_shelf_init(struct mcp_shelf *shelf, struct sbx_registry *registry)
 {
 	shelf->registry = registry;
+	shelf->bytes = 0;
 	pthread_mutex_init(&shelf->lock, NULL);
 	LIST_INIT(&shelf->records);
 }
@@ -46,6 +49,7 @@ static void drop_oldest(struct mcp_record *record)
 	TAILQ_REMOVE(&record->entries, entry, link);
 	record->count--;
 	record->bytes -= weigh(entry);
+	record->shelf->bytes -= weigh(entry);
 	free(entry);
 }
 
@@ -63,6 +67,7 @@ static void add_entry(struct mcp_record *record, const struct sbx_artifact *arti
 	TAILQ_INSERT_TAIL(&record->entries, entry, link);
 	record->count++;
 	record->bytes += weigh(entry);
+	record->shelf->bytes += weigh(entry);
 	while (record->count > ENTRIES_MOST || (record->bytes > BYTES_MOST && record->count > 1))
 		drop_oldest(record);
 }
@@ -81,7 +86,7 @@ static const struct entry *find_entry(const struct mcp_record *record, uint32_t 
 	const struct entry *entry, *found = NULL;
 
 	TAILQ_FOREACH(entry, &record->entries, link)
-		found = entry->number == number ? entry : found;
+	found = entry->number == number ? entry : found;
 	return found;
 }
 
@@ -92,8 +97,8 @@ static struct mcp_record *find_record(struct mcp_shelf *shelf, const char *sessi
 	struct mcp_record *record;
 
 	LIST_FOREACH(record, &shelf->records, link)
-		if (strcmp(record->session_id, session_id) == 0)
-			return record;
+	if (strcmp(record->session_id, session_id) == 0)
+		return record;
 	return NULL;
 }
 
@@ -130,10 +135,23 @@ static struct mcp_record *make_record(struct mcp_shelf *shelf, const char *sessi
 	forget_the_ended(shelf);
 	if (record == NULL)
 		return NULL;
+	record->shelf = shelf;
 	strncpy(record->session_id, session_id, sizeof(record->session_id) - 1);
 	TAILQ_INIT(&record->entries);
 	LIST_INSERT_HEAD(&shelf->records, record, link);
 	return record;
+}
+
+/* A session that has much must not cost those that have little theirs. */
+static void make_room(struct mcp_shelf *shelf)
+{
+	while (shelf->bytes > ALL_MOST) {
+		struct mcp_record *record, *heaviest = LIST_FIRST(&shelf->records);
+
+		LIST_FOREACH(record, &shelf->records, link)
+		heaviest = record->bytes > heaviest->bytes ? record : heaviest;
+		drop_oldest(heaviest);
+	}
 }
 
 /* ---- what others call ---- */
@@ -150,6 +168,7 @@ void mcp_shelf_add(struct mcp_shelf *shelf, const char *session_id, const struct
 		record = make_record(shelf, session_id);
 	for (size_t i = 0; record != NULL && i < result->artifact_count; i++)
 		add_entry(record, &result->artifacts[i]);
+	make_room(shelf);
 	pthread_mutex_unlock(&shelf->lock);
 }
 
@@ -171,8 +190,8 @@ static int refuse(const struct mcp_record *record, uint32_t number, struct sbx_e
 	if (first == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifacts");
 	last = TAILQ_LAST(&record->entries, entries);
-	return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifact %u; it has %u to %u", number,
-			first->number, last->number);
+	return sbx_fail(err, SBX_E_NOT_FOUND, "the session has no artifact %u; it has %u to %u",
+			number, first->number, last->number);
 }
 
 int mcp_shelf_find(struct mcp_shelf *shelf, const char *session_id, uint32_t number,

@@ -2,7 +2,7 @@
 /*
  * What the artifacts of sessions are: the path, type and name behind each number, so that they
  * can be read as resources while their session lives. The bytes stay in the sandbox. Of each
- * session the last 10,000 are known, in at most 4 MiB. Any thread.
+ * session the last 10,000 are known, in at most 4 MiB, and of all in 64. Any thread.
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct mcp_shelf {
 	struct sbx_registry *registry; /* says which sessions live; borrowed */
 	pthread_mutex_t lock;
 	LIST_HEAD(, mcp_record) records; /* one for each session that had artifacts */
+	size_t bytes;			 /* in all of them */
 };
 
 void mcp_shelf_init(struct mcp_shelf *shelf, struct sbx_registry *registry);

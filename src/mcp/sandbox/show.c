@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EMBEDDED_MOST 4			  /* times what one may have, in all of an answer */
-#define CHARTS_MOST   ((size_t)64 << 10)  /* bytes of chart data in an answer */
-#define CHART_DEPTH   24		  /* arrays and objects in each other */
+#define EMBEDDED_MOST 4			 /* times what one may have, in all of an answer */
+#define CHARTS_MOST   ((size_t)32 << 10) /* bytes of chart data in an answer */
+#define CHART_DEPTH   24		 /* arrays and objects in each other */
 #define CHANGES_MOST  100
 #define LINES_MAX     ((size_t)256 << 10)
 
-enum place { LEFT_OUT, AS_IMAGE, AS_RESOURCE };
+enum place {
+	LEFT_OUT,
+	AS_IMAGE,
+	AS_RESOURCE
+};
 
 /* One artifact in an answer. */
 struct mcp_exhibit {
@@ -72,7 +76,7 @@ static bool fits(struct mcp_exhibit *e, const struct room *room)
 	if (size > (e->place == AS_IMAGE ? room->image : room->embed))
 		return leave_out(e, "is too large for an answer");
 	if (size > room->all || (e->place == AS_RESOURCE && size > room->embedded))
-		return leave_out(e, "is one too many for an answer of this size");
+		return leave_out(e, "is one too many for this answer");
 	return true;
 }
 
@@ -131,8 +135,8 @@ void mcp_show_gather(struct mcp_show *show, struct mcp_call *call, struct sbx_se
 		&((const struct mcp_sandbox *)mcp_call_userdata(call))->environment;
 	struct room room = {e->image_bytes, e->embed_bytes, EMBEDDED_MOST * e->embed_bytes,
 			    e->answer_bytes};
-	size_t count = result->artifact_count < MCP_SHOW_MOST ? result->artifact_count
-							      : MCP_SHOW_MOST;
+	size_t count =
+		result->artifact_count < MCP_SHOW_MOST ? result->artifact_count : MCP_SHOW_MOST;
 
 	show->result = result;
 	snprintf(show->session_id, sizeof(show->session_id), "%s", session_id ? session_id : "");
@@ -200,12 +204,10 @@ static void append_way(struct sbx_buf *text, const struct mcp_show *show,
 {
 	if (e->place == LEFT_OUT)
 		sbx_buf_printf(text, "; not shown: it %s", e->why);
-	if (show->session_id[0] != '\0') {
-		sbx_buf_puts(text, "; ");
-		append_uri(text, show, e->artifact->number);
-	} else if (e->place == LEFT_OUT) {
-		sbx_buf_puts(text, "; in a session of create_session it can be read afterwards");
-	}
+	if (show->session_id[0] == '\0')
+		return;
+	sbx_buf_puts(text, "; ");
+	append_uri(text, show, e->artifact->number);
 }
 
 static void append_line(struct sbx_buf *text, const struct mcp_show *show,
@@ -228,6 +230,15 @@ static void append_line(struct sbx_buf *text, const struct mcp_show *show,
 	append_way(text, show, e);
 }
 
+static bool is_all_shown(const struct mcp_show *show)
+{
+	for (size_t i = 0; i < show->count; i++) {
+		if (show->list[i].place == LEFT_OUT)
+			return false;
+	}
+	return show->result->artifact_count == show->count;
+}
+
 static void append_rest(struct sbx_buf *text, const struct mcp_show *show)
 {
 	const struct sbx_result *r = show->result;
@@ -241,6 +252,9 @@ static void append_rest(struct sbx_buf *text, const struct mcp_show *show)
 			       "\n%u more were not kept: a run keeps so many, and so many bytes of "
 			       "them, at most",
 			       r->artifacts_left_out);
+	if (!is_all_shown(show) && show->session_id[0] == '\0')
+		sbx_buf_puts(text, "\nIn a session (create_session) what is not shown can be read "
+				   "afterwards; here it is gone.");
 }
 
 static void add_lines(const struct mcp_show *show, struct mcp_call *call)
@@ -372,11 +386,11 @@ static const char *place_name(enum place place)
 static json_t *describe(const struct mcp_show *show, const struct mcp_exhibit *e, size_t *charts)
 {
 	const struct sbx_artifact *a = e->artifact;
-	json_t *object = json_pack("{s:I, s:o, s:s, s:s, s:I}", "number", (json_int_t)a->number,
-				   "name", mcp_program_text(a->name), "kind",
-				   sbx_artifact_kind_name(a->kind), "mime_type",
-				   e->mime_type[0] ? e->mime_type : "application/octet-stream",
-				   "size", (json_int_t)a->size);
+	json_t *object =
+		json_pack("{s:I, s:o, s:s, s:s, s:I}", "number", (json_int_t)a->number, "name",
+			  mcp_program_text(a->name), "kind", sbx_artifact_kind_name(a->kind),
+			  "mime_type", e->mime_type[0] ? e->mime_type : "application/octet-stream",
+			  "size", (json_int_t)a->size);
 
 	if (object == NULL)
 		return NULL;

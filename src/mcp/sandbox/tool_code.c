@@ -73,8 +73,8 @@ static const struct mcp_argument arguments[] = {
 	 .description =
 		 "A name, such as main, of a live interpreter in the session (session_id), which "
 		 "keeps variables, imports and functions from call to call; its first cell starts "
-		 "it. For python, javascript, ruby, r and java; without it the program is one of "
-		 "its own"},
+		 "it, and one that times out is interrupted and keeps them. For python, javascript, "
+		 "ruby, r and java; without it the program is one of its own"},
 	MCP_EXECUTE_ARGUMENTS,
 };
 

@@ -7,6 +7,7 @@
 #include "mcp/sandbox/file_uri.h"
 #include "mcp/sandbox/lease.h"
 #include "mcp/sandbox/mime.h"
+#include "mcp/sandbox/picture.h"
 #include "mcp/sandbox/reply.h"
 
 #include <llmsandbox/files.h>
@@ -275,7 +276,8 @@ static int run_read(struct mcp_call *call, const json_t *arguments, struct sbx_e
 		      &f, err);
 	if (r < 0)
 		return r;
-	if (!piece && !has_more(&f) && mcp_mime_is_image(f.mime_type))
+	if (!piece && !has_more(&f) && mcp_mime_is_image(f.mime_type) &&
+	    mcp_picture_problem(f.mime_type, f.data, f.len) == NULL)
 		r = reply_image(call, &f, err);
 	else if (!piece && f.size > WHOLE_MOST)
 		r = reply_link(call, &f, err);
@@ -475,8 +477,11 @@ static void refine_type(struct reading *f, const char *said)
 	bool vague = strcmp(f->mime_type, "text/plain") == 0 ||
 		     strcmp(f->mime_type, "application/octet-stream") == 0;
 	bool text = strncmp(said, "text/", 5) == 0 || strcmp(said, "application/json") == 0;
+	bool so = text ? mcp_is_text(f->data, f->len, false)
+		       : !mcp_picture_is_type(said) ||
+				 mcp_picture_problem(said, f->data, f->len) == NULL;
 
-	if (vague && mcp_mime_is_type(said) && (!text || mcp_is_text(f->data, f->len, false)))
+	if (vague && so && mcp_mime_is_type(said))
 		f->mime_type = said;
 }
 

@@ -137,8 +137,10 @@ static int history(struct act *act, struct sbx_error *err)
 static const struct action actions[] = {
 	{"list", true, false, NULL, list},
 	{"history", false, false, NULL, history},
-	{"interrupt", false, false, "a cell that ran is interrupted; the variables are kept", interrupt},
-	{"restart", false, false, "it runs anew: its variables, imports and functions are gone", restart},
+	{"interrupt", false, false, "a cell that ran is interrupted; the variables are kept",
+	 interrupt},
+	{"restart", false, false, "it runs anew: its variables, imports and functions are gone",
+	 restart},
 	{"reset", false, true, "its variables, imports and functions are gone", reset},
 	{"end", false, false, "it is gone, with its history", end},
 };
@@ -149,15 +151,15 @@ static const char *const action_names[] = {"list",  "history", "interrupt", "res
 #define ACTIONS (sizeof(actions) / sizeof(actions[0]))
 _Static_assert(ACTIONS + 1 == sizeof(action_names) / sizeof(action_names[0]), "each has its name");
 
-/* The schema's choices let no other name in. */
 static const struct action *find_action(const json_t *arguments)
 {
 	const char *name = json_string_value(json_object_get(arguments, "action"));
-	size_t i = 0;
 
-	while (i + 1 < ACTIONS && strcmp(actions[i].name, name) != 0)
-		i++;
-	return &actions[i];
+	for (size_t i = 0; i < ACTIONS; i++) {
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+	}
+	return NULL;
 }
 
 /* ---- the session ---- */
@@ -203,6 +205,8 @@ static int run(struct mcp_call *call, const json_t *arguments, struct sbx_error 
 	};
 	int r;
 
+	if (action == NULL)
+		return sbx_fail(err, SBX_E_INVALID, "there is no such action");
 	if (act.kernel == NULL && !action->of_all)
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s needs the name of a kernel; list tells those of the session",
@@ -225,7 +229,8 @@ static const struct mcp_argument arguments[] = {
 	 .required = true,
 	 .choices = action_names,
 	 .description =
-		 "list: the session's kernels; history: its last cells; interrupt: end the cell that "
+		 "list: the session's kernels; history: its last cells; interrupt: end the cell "
+		 "that "
 		 "runs and keep the variables; restart: a new process, also when it hangs; reset: "
 		 "forget variables, after what runs; end: remove it"},
 	{.name = "kernel",
@@ -247,7 +252,8 @@ const struct mcp_tool mcp_tool_manage_kernel = {
 	.title = "Manage kernels",
 	.description =
 		"Look at, interrupt, restart, reset or end the kernels of a session (those that "
-		"execute_code's kernel started). All but reset act at once, also while a cell runs.",
+		"execute_code's kernel started). All but reset act at once, also while a cell "
+		"runs.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema =
