@@ -127,9 +127,12 @@ static int make_clients(char **args)
 
 /* ---- streams ---- */
 
-static void *run_relay(void *relay)
+static void *run_relay(void *arg)
 {
+	struct engine_relay *relay = arg;
+
 	engine_relay_run(relay);
+	shutdown(relay->fd, SHUT_RDWR);
 	return NULL;
 }
 

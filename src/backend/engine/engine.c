@@ -34,6 +34,7 @@ struct engine_place {
 	struct engine_client *client;
 	struct engine_container container;
 	struct engine_relay relay;
+	bool started; /* the engine says so; the threads' */
 	char *workdir;
 	uint32_t uid, gid;
 	uint64_t limits[SBX_LIMIT_COUNT];
@@ -102,12 +103,10 @@ static void engine_close(struct sbx_place *place)
 
 /* ---- the thread ---- */
 
-static void settle(struct engine_place *p, const struct sbx_error *failure)
+static void settle(struct engine_place *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->settled = true;
-	if (failure != NULL)
-		p->failure = *failure;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -121,39 +120,66 @@ static void note_asked(struct engine_place *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* What may be missing is looked for again the next time. */
+/* The session hears of it by its stream's end, and asks why. */
 static void fail_start(struct engine_place *p, const struct sbx_error *err)
 {
+	/* What may be missing is looked for again the next time. */
 	engine_known_set_agent(engine_client_key(p->client), 0);
-	settle(p, err);
+	pthread_mutex_lock(&p->lock);
+	p->failure = *err;
+	p->settled = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
 	shutdown(p->relay.fd, SHUT_RDWR);
 }
 
 /* A place that is killed meanwhile does not wait for the engine. */
-static int start(struct engine_place *p, struct sbx_error *err)
+static void *start_main(void *arg)
 {
+	struct engine_place *p = arg;
+	struct sbx_error err;
 	int r;
 
 	engine_client_watch(p->client, p->relay.fd);
-	r = engine_container_start(p->client, &p->container, err);
+	r = engine_container_start(p->client, &p->container, &err);
 	engine_client_watch(p->client, -1);
-	return r;
+	if (r < 0)
+		fail_start(p, &err);
+	else
+		engine_sweep_soon(p->client);
+	p->started = r == 0;
+	return NULL;
+}
+
+/*
+ * The engine answers that a container has started after it has: the agent speaks before that, and is
+ * heard at once. Where there is no thread, it is heard later.
+ */
+static void start_and_relay(struct engine_place *p)
+{
+	pthread_t starter;
+	bool beside = pthread_create(&starter, NULL, start_main, p) == 0;
+
+	if (!beside)
+		start_main(p);
+	engine_relay_run(&p->relay);
+	/* An agent that has spoken ends with its stream, and the container removes itself. */
+	if (p->relay.heard)
+		note_asked(p);
+	if (beside)
+		pthread_join(starter, NULL);
+	if (p->started)
+		note_asked(p);
 }
 
 static void *thread_main(void *arg)
 {
 	struct engine_place *p = arg;
-	struct sbx_error err = {0}, ignored;
+	struct sbx_error ignored;
 
-	if (start(p, &err) < 0) {
-		fail_start(p, &err);
-	} else {
-		engine_sweep_soon(p->client);
-		engine_relay_run(&p->relay);
-		settle(p, NULL);
-		/* The stream has ended: the agent ends, and the container removes itself. */
-		note_asked(p);
-	}
+	start_and_relay(p);
+	shutdown(p->relay.fd, SHUT_RDWR);
+	settle(p);
 	engine_container_remove(p->client, &p->container, &ignored);
 	note_asked(p);
 	leave(p, &p->over);

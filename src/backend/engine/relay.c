@@ -51,6 +51,7 @@ static ssize_t pass(struct work *w, const struct engine_piece *piece)
 	const unsigned char *at = w->in.data + w->in.at;
 	ssize_t n = (ssize_t)piece->len;
 
+	w->relay->heard |= piece->kind == ENGINE_PIECE_OUT;
 	if (piece->kind == ENGINE_PIECE_WORDS)
 		keep_words(w->relay, at, piece->len);
 	else
@@ -187,7 +188,6 @@ void engine_relay_run(struct engine_relay *relay)
 			turn(w);
 	}
 	free(w);
-	shutdown(relay->fd, SHUT_RDWR);
 	engine_stream_close(relay->stream);
 	relay->stream = NULL;
 }

@@ -18,10 +18,14 @@ struct engine_relay {
 	bool raw; /* the container has a terminal: there are no frames, unless the engine says so */
 	char words[ENGINE_WORDS_MAX]; /* the first that came on stderr, as it came */
 	size_t words_len;
+	bool heard;	/* something came on stdout */
 	bool malformed; /* the stream ended because it was no such stream */
 };
 
-/* Move bytes until it is over; the stream is closed then. On a thread of its own. */
+/*
+ * Move bytes until it is over; the stream is closed then, the socket is left to the caller. On a thread
+ * of its own.
+ */
 void engine_relay_run(struct engine_relay *relay);
 
 /* Why there is no agent, as far as the stream said: cleaned, or "". Once it is over. */
