@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/endpoint.h"
 
-#include "backend/engine/context.h"
+#include "backend/engine/docker_context.h"
 #include "backend/engine/flavor.h"
 #include "backend/engine/ssh.h"
 #include "base/auto.h"
@@ -223,13 +223,13 @@ static int use_variable(struct engine_endpoint *e, const struct engine_flavor *f
 		s.must_have_files = s.verify;
 		s.files = variable("DOCKER_CERT_PATH");
 		if (s.files == NULL && s.tls)
-			s.files = standard = engine_context_folder();
+			s.files = standard = engine_docker_context_folder();
 	}
 	return use_host(e, &s, err);
 }
 
 static int use_context(struct engine_endpoint *e, const struct engine_flavor *flavor,
-		       const struct engine_context *c, struct sbx_error *err)
+		       const struct engine_docker_context *c, struct sbx_error *err)
 {
 	struct search s = {
 		.flavor = flavor,
@@ -309,7 +309,7 @@ static int use_usual_place(struct engine_endpoint *e, const struct engine_flavor
 static int find(struct engine_endpoint *e, const struct engine_flavor *flavor, struct sbx_error *err)
 {
 	const char *host = variable(flavor->host_variable);
-	struct engine_context context = {0};
+	struct engine_docker_context context = {0};
 	int r = 0;
 
 	e->source = strdup(host != NULL ? flavor->host_variable : "the usual place");
@@ -318,12 +318,12 @@ static int find(struct engine_endpoint *e, const struct engine_flavor *flavor, s
 	if (host != NULL)
 		return use_variable(e, flavor, host, err);
 	if (flavor->contexts)
-		r = engine_context_find(&context, err);
+		r = engine_docker_context_find(&context, err);
 	if (r < 0)
 		return r;
 	r = context.name != NULL ? use_context(e, flavor, &context, err)
 				 : use_usual_place(e, flavor, err);
-	engine_context_done(&context);
+	engine_docker_context_done(&context);
 	return r;
 }
 

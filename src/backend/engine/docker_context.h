@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-struct engine_context {
+struct engine_docker_context {
 	char *name;	   /* NULL: none is in use; owned, as all */
 	char *host;	   /* "tcp://host:2376" */
 	char *tls;	   /* the folder of its files, or NULL when it has none */
@@ -20,8 +20,8 @@ struct engine_context {
 	bool from_variable; /* DOCKER_CONTEXT named it */
 };
 
-int engine_context_find(struct engine_context *ret, struct sbx_error *err);
-void engine_context_done(struct engine_context *context);
+int engine_docker_context_find(struct engine_docker_context *ret, struct sbx_error *err);
+void engine_docker_context_done(struct engine_docker_context *context);
 
 /* The docker program's folder, or NULL when there is no home; the caller's. */
-char *engine_context_folder(void);
+char *engine_docker_context_folder(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "backend/engine/context.h"
+#include "backend/engine/docker_context.h"
 
 #include "base/auto.h"
 #include "base/io.h"
@@ -26,7 +26,7 @@ static const char *variable(const char *name)
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-char *engine_context_folder(void)
+char *engine_docker_context_folder(void)
 {
 	const char *folder = variable("DOCKER_CONFIG"), *home = variable("HOME");
 	char *path;
@@ -62,7 +62,7 @@ static int read_json(const char *path, json_t **ret, struct sbx_error *err)
 
 /* ---- which one ---- */
 
-static int find_name(const char *folder, struct engine_context *c, struct sbx_error *err)
+static int find_name(const char *folder, struct engine_docker_context *c, struct sbx_error *err)
 {
 	const char *name = variable("DOCKER_CONTEXT");
 	auto_free char *path = NULL;
@@ -86,7 +86,7 @@ static int find_name(const char *folder, struct engine_context *c, struct sbx_er
 
 /* ---- what it says ---- */
 
-static int no_context(const struct engine_context *c, const char *path, struct sbx_error *err)
+static int no_context(const struct engine_docker_context *c, const char *path, struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_NOT_FOUND,
 			"there is no Docker context '%.100s', which %s names: '%.200s' does not exist; "
@@ -95,7 +95,7 @@ static int no_context(const struct engine_context *c, const char *path, struct s
 			path);
 }
 
-static int read_host(struct engine_context *c, const char *path, struct sbx_error *err)
+static int read_host(struct engine_docker_context *c, const char *path, struct sbx_error *err)
 {
 	json_t *meta = NULL, *docker;
 	const char *host;
@@ -117,7 +117,7 @@ static int read_host(struct engine_context *c, const char *path, struct sbx_erro
 	return r;
 }
 
-static int read_context(const char *folder, struct engine_context *c, struct sbx_error *err)
+static int read_context(const char *folder, struct engine_docker_context *c, struct sbx_error *err)
 {
 	struct sbx_sha256 hash = SBX_SHA256_INIT;
 	auto_free char *path = NULL;
@@ -135,10 +135,10 @@ static int read_context(const char *folder, struct engine_context *c, struct sbx
 	return read_host(c, path, err);
 }
 
-int engine_context_find(struct engine_context *ret, struct sbx_error *err)
+int engine_docker_context_find(struct engine_docker_context *ret, struct sbx_error *err)
 {
-	auto_free char *folder = engine_context_folder();
-	struct engine_context c = {0};
+	auto_free char *folder = engine_docker_context_folder();
+	struct engine_docker_context c = {0};
 	int r = 0;
 
 	if (folder != NULL)
@@ -146,13 +146,13 @@ int engine_context_find(struct engine_context *ret, struct sbx_error *err)
 	if (r == 0 && c.name != NULL)
 		r = read_context(folder, &c, err);
 	if (r < 0)
-		engine_context_done(&c);
+		engine_docker_context_done(&c);
 	else
 		*ret = c;
 	return r;
 }
 
-void engine_context_done(struct engine_context *c)
+void engine_docker_context_done(struct engine_docker_context *c)
 {
 	free(c->name);
 	free(c->host);
