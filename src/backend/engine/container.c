@@ -4,6 +4,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "backend/engine/labels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -139,11 +140,10 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 				  const char *image, struct sbx_error *err)
 {
 	json_t *o = json_pack(
-		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
 		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
-		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
-		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
+		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
 		describe_host(spec));
 
 	if (o == NULL) {
