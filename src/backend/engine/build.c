@@ -83,7 +83,7 @@ static int build(struct engine_client *client, const struct sbx_spec *spec, cons
 	request.path = path.data;
 	engine_say(spec, "building the image %s", name);
 	r = engine_call(client, &request, NULL, err);
-	sbx_buf_done(&lines.rest);
+	engine_lines_end(&lines);
 	if (r == 0 && lines.problem[0] != '\0')
 		r = sbx_fail(err, strstr(lines.problem, "no space left") ? SBX_E_LIMIT : SBX_E_INVALID,
 			     "%.500s", lines.problem);

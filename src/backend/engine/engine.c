@@ -193,7 +193,8 @@ static void *start_main(void *arg)
 	struct sbx_error err;
 	int r;
 
-	engine_client_watch(p->client, p->relay.fd);
+	/* What is to be committed must have been started. */
+	engine_client_watch(p->client, p->commit_tag == NULL ? p->relay.fd : -1);
 	r = engine_container_start(p->client, &p->container, &err);
 	engine_client_watch(p->client, -1);
 	if (r < 0)

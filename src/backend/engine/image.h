@@ -69,3 +69,6 @@ struct engine_lines {
 };
 
 int engine_lines_add(const void *data, size_t len, void *lines, struct sbx_error *err);
+
+/* What came behind the last line end is a line too; frees what is held. */
+void engine_lines_end(struct engine_lines *lines);
