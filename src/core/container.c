@@ -251,6 +251,12 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
+	/* The backend may have been chosen after the folder. */
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, spec->workdir))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or a "
+				"writable mount",
+				spec->workdir);
 	return 0;
 }
 

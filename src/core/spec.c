@@ -233,7 +233,7 @@ int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid, struct 
 	return 0;
 }
 
-static bool may_work_in(const struct sbx_spec *spec, const char *path)
+bool sbx_spec_may_work_in(const struct sbx_spec *spec, const char *path)
 {
 	if (sbx_path_is_below(path, "/sandbox") || sbx_path_is_below(path, "/tmp") ||
 	    sbx_path_is_below(path, "/home/sandbox"))
@@ -254,7 +254,7 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 	if (!sbx_path_is_clean(path) || strlen(path) >= PATH_MAX)
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be absolute, without '.' and '..'", path);
-	if (!may_work_in(spec, path))
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, path))
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or "
 				"a writable mount",
