@@ -416,22 +416,34 @@ static void set_name(struct cell *cell)
 		snprintf(cell->name, sizeof(cell->name), "cell %u", cell->number);
 }
 
-/* It was interrupted before there was anything to interrupt. */
+static bool is_cancelled(const struct cell *cell)
+{
+	return sbx_cancel_is_killed(cell->op.io->cancel);
+}
+
+/* It was interrupted, or cancelled, before there was anything to end. */
 static void leave_out(struct cell *cell)
 {
-	cell->op.exit = (struct wire_exit){.reason = WIRE_EXITED, .status = 130};
+	bool cancelled = is_cancelled(cell);
+
+	cell->op.x.cancelled = cancelled;
+	cell->op.exit = cancelled ? (struct wire_exit){.reason = WIRE_KILLED, .status = SIGKILL}
+				  : (struct wire_exit){.reason = WIRE_EXITED, .status = 130};
 	snprintf(cell->op.message, sizeof(cell->op.message),
-		 "interrupted before the cell's code began; it did not run");
+		 "%s before the cell's code began; it did not run",
+		 cancelled ? "cancelled" : "interrupted");
 }
 
 static int run_in_kernel(struct cell *cell, struct sbx_error *err)
 {
-	int r;
+	int r = 0;
 
 	set_busy(cell, true);
 	set_name(cell);
-	r = have_kernel(cell, err);
-	if (r == 0 && begin_running(cell)) {
+	/* A kernel is killed for a cell that runs in it, and for no other. */
+	if (!is_cancelled(cell))
+		r = have_kernel(cell, err);
+	if (r == 0 && !is_cancelled(cell) && begin_running(cell)) {
 		r = run_code(cell, err);
 		if (r == 0)
 			r = take_outcome(cell, err);

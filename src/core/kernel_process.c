@@ -149,13 +149,12 @@ int sbx_kernel_await(struct sbx_kernel *k, struct sbx_kernel_watch *w, struct sb
 	int r = 0;
 
 	while (r == 0 && k->asked && sbx_kernel_is_running(k)) {
-		wait.deadline_ns = next_look_ns(k, w);
-		r = sbx_link_turn(&k->session->link, &wait, err);
-		if (!k->asked)
-			break;
+		/* Before the wait: what was asked for in an earlier one wakes nobody again. */
 		heed_cancel(k, w);
 		heed_silence(k, w);
 		heed_time(k, w);
+		wait.deadline_ns = next_look_ns(k, w);
+		r = sbx_link_turn(&k->session->link, &wait, err);
 	}
 	return r;
 }

@@ -503,6 +503,50 @@ static void cancelling_a_cell_interrupts_it_or_kills_its_kernel(void **state)
 	sbx_cancel_free(b.cancel);
 }
 
+/* It is said before the call that is to heed it, and nothing says it again. */
+static void a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	cell(t, "x = 41");
+	assert_int_equal(sbx_cancel_new(&t->io.cancel, &err), 0);
+	sbx_cancel_kill(t->io.cancel);
+	/* An error where it waited for the session, if only for a moment. */
+	if (try_cell(t, "python", "main", "x = 42\nwhile True: pass", &r, &err) == 0) {
+		assert_int_equal(r->reason, SBX_CANCELLED);
+		assert_false(r->kernel_ended);
+		assert_non_null(strstr(r->message, "did not run"));
+		sbx_result_free(r);
+	} else {
+		assert_int_equal(err.code, SBX_E_UNAVAILABLE);
+	}
+	sbx_cancel_free(t->io.cancel);
+	t->io.cancel = NULL;
+	says(cell(t, "x"), "41\n");
+}
+
+static void a_start_that_was_cancelled_before_comes_to_its_end(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_kernel_info *list;
+	struct sbx_cancel *cancel;
+	struct sbx_error err;
+	size_t count;
+
+	assert_int_equal(sbx_cancel_new(&cancel, &err), 0);
+	sbx_cancel_kill(cancel);
+	assert_true(sbx_kernel_start(test_session(t), "main", "python", cancel, &err) < 0);
+	assert_int_equal(err.code, SBX_E_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "cancelled"));
+	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
+	assert_int_equal(count, 0);
+	free(list);
+	sbx_cancel_free(cancel);
+	says(cell(t, "1"), "1\n");
+}
+
 /* ---- the calls beside running ---- */
 
 static void start_list_reset_and_end_do_what_they_say(void **state)
@@ -895,6 +939,8 @@ int main(void)
 		sandbox_test(another_thread_can_interrupt_a_cell_and_its_state_survives),
 		sandbox_test(a_restart_ends_the_cell_that_runs_and_begins_anew),
 		sandbox_test(cancelling_a_cell_interrupts_it_or_kills_its_kernel),
+		sandbox_test(a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays),
+		sandbox_test(a_start_that_was_cancelled_before_comes_to_its_end),
 		sandbox_test(start_list_reset_and_end_do_what_they_say),
 		sandbox_test(the_history_has_what_was_run_and_what_it_came_to),
 		sandbox_test(the_history_is_bounded),
