@@ -208,9 +208,14 @@ static const char *act(struct sbx_kernel *k, json_t *message)
 
 const char *sbx_kernel_on_message(void *owner, const char *text, size_t len)
 {
-	json_t *message = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
+	const struct sbx_kernel *k = owner;
 	const char *fault;
+	json_t *message;
 
+	/* An answer now would be one of a kernel whose state is as good as gone. */
+	if (k->killed)
+		return NULL;
+	message = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 	if (message == NULL)
 		return "a message that is no JSON";
 	fault = act(owner, message);

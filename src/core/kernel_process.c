@@ -55,6 +55,7 @@ static void kill_it(struct sbx_kernel *k, struct sbx_kernel_watch *w)
 		return;
 	w->give_up_ns = sbx_deadline_ns(SBX_GRACE_MS);
 	w->again_ns = w->deadline_ns = w->kill_ns = 0;
+	k->killed = true;
 	sbx_background_signal(&k->b, SIGKILL);
 }
 
@@ -282,6 +283,7 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 	sbx_control_init(&k->control, sbx_kernel_on_message, k);
 	k->b.program.control = &k->control;
 	k->has_process = true;
+	k->killed = false;
 	k->asked = true;
 	k->asked_id = 0;
 	k->set = set;
