@@ -345,6 +345,9 @@ static void words_that_no_kernel_says_end_it_and_nothing_else(void **state)
 		"say(b'{\"op\": \"result\", \"id\": 1, \"text\": \"\\xff\"}')",
 		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": \"../x\"}')",
 		"say(b'{\"op\": \"error\", \"id\": 1}')",
+		/* Of each of these the host would make an object of its own, a hundred times as large. */
+		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": 1, \"x\": [' + b'[],' * 1000000 + b'0]}')",
+		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": 1' + b', \"x\": 0' * 1000 + b'}')",
 		"os.write(fd, b'\\xff\\xff\\xff\\xff')",
 		"os.write(fd, struct.pack('<I', 4 << 20) + b'x' * 100); os._exit(0)",
 	};
