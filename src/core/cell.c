@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SETTING_MS 5000 /* that taking libraries may take */
+
 struct cell {
 	struct sbx_operation op; /* exit is made up, unless the kernel's process has ended */
 	const struct sbx_run *run;
@@ -93,13 +95,32 @@ static bool begin_running(struct cell *cell)
 	return sbx_kernel_interrupts(cell->k, cell->op.io->cancel) == cell->watch.interrupts;
 }
 
+/*
+ * A kernel that cells have changed may take for ever. An interrupt that ends this is one of the
+ * cell too: begin_running() finds it.
+ */
 static int await_silent(struct cell *cell, const char *code, struct sbx_error *err)
 {
 	const struct sbx_kernel_cell setting = {
 		.code = code, .code_len = strlen(code), .name = "libraries", .silent = true};
+	struct sbx_kernel_watch watch = {
+		.cancel = cell->watch.cancel,
+		.interrupts = cell->watch.interrupts,
+		.deadline_ns = sbx_deadline_ns(SETTING_MS),
+		.grace_ms = SBX_KERNEL_GRACE_MS,
+	};
 	int r = sbx_kernel_ask_run(cell->k, &setting, err);
 
-	return r < 0 ? r : sbx_kernel_await(cell->k, &cell->watch, err);
+	if (r == 0)
+		r = sbx_kernel_await(cell->k, &watch, err);
+	cell->watch.cancelled = watch.cancelled;
+	cell->watch.overdue = watch.overdue;
+	return r;
+}
+
+static bool has_set(const struct sbx_kernel *k)
+{
+	return !k->asked && k->answer.status == SBX_CELL_OK;
 }
 
 static bool wants_libraries(const struct sbx_run *run)
@@ -129,7 +150,7 @@ static int show_set(struct cell *cell, struct sbx_error *err)
 	if (code == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot use a set of libraries");
 	r = await_silent(cell, code[0], err);
-	if (r == 0)
+	if (r == 0 && has_set(k))
 		k->set = cell->op.set;
 	return r;
 }
