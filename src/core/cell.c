@@ -155,17 +155,25 @@ static int show_set(struct cell *cell, struct sbx_error *err)
 	return r;
 }
 
-/* One that has ended since its last cell, with nobody knowing: this result tells. */
-static void note_loss(struct cell *cell)
+/* One that has ended since its last cell, with nobody knowing. */
+static void note_loss(struct sbx_kernel *k)
 {
+	if (!k->has_process || k->lost_state)
+		return;
+	sbx_kernel_describe_end(k);
+	k->lost_state = true;
+}
+
+/* This result tells, unless it has something else to tell: then the next one does. */
+static void tell_loss(struct cell *cell)
+{
+	struct sbx_operation *op = &cell->op;
 	struct sbx_kernel *k = cell->k;
 
-	if (k->has_process && !k->lost_state) {
-		sbx_kernel_describe_end(k);
-		k->lost_state = true;
-	}
-	if (k->lost_state)
-		snprintf(cell->op.message, sizeof(cell->op.message),
+	if (!k->lost_state || (op->message[0] != '\0' && !op->result->kernel_ended))
+		return;
+	if (!op->result->kernel_ended)
+		snprintf(op->message, sizeof(op->message),
 			 "the kernel %s before this cell, and was started anew without its state",
 			 k->end);
 	k->lost_state = false;
@@ -180,7 +188,7 @@ static int have_kernel(struct cell *cell, struct sbx_error *err)
 	int r = 0;
 
 	if (!sbx_kernel_is_running(k)) {
-		note_loss(cell);
+		note_loss(k);
 		r = sbx_kernel_launch(k, cell->support, op->set, op->io->cancel, err);
 	}
 	if (r == 0)
@@ -471,10 +479,9 @@ static int run_in_kernel(struct cell *cell, struct sbx_error *err)
 	} else if (r == 0) {
 		leave_out(cell);
 	}
+	if (r == 0)
+		tell_loss(cell);
 	set_busy(cell, false);
-	/* One that never was, because its interpreter is missing, is none of the session's. */
-	if (r < 0 && cell->k->starts == 0)
-		sbx_kernel_remove(cell->k);
 	return r;
 }
 
@@ -489,7 +496,12 @@ static int run_cell(struct cell *cell, struct sbx_error *err)
 		return -(int)err->code;
 	r = sbx_operation_put_files(op, err);
 	op->result->timings.install = sbx_operation_clock_ns(op) - start;
-	return r < 0 || op->x.lost ? r : run_in_kernel(cell, err);
+	if (r == 0 && !op->x.lost)
+		r = run_in_kernel(cell, err);
+	/* One that never was, for want of its interpreter or a file, is none of the session's. */
+	if (cell->k->starts == 0)
+		sbx_kernel_remove(cell->k);
+	return r;
 }
 
 int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
