@@ -504,6 +504,17 @@ static int run_cell(struct cell *cell, struct sbx_error *err)
 	return r;
 }
 
+/*
+ * Who has a handle for one cell alone may interrupt it at any time, also in the moment before we
+ * look; of a handle that is used again what came between two cells is for neither.
+ */
+static unsigned int earlier_interrupts(struct sbx_cancel *cancel)
+{
+	if (cancel == NULL || !atomic_exchange(&cancel->had_cell, true))
+		return 0;
+	return atomic_load(&cancel->interrupts);
+}
+
 int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
 		 const struct sbx_run *run, struct sbx_result **ret, struct sbx_error *err)
 {
@@ -516,6 +527,7 @@ int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
 
 	if (sbx_kernel_language(lang->info.id, err) == NULL)
 		return -(int)err->code;
+	cell.watch.interrupts = earlier_interrupts(run->io.cancel);
 	r = check(&cell, err);
 	if (r == 0)
 		r = sbx_operation_use_libraries(&cell.op, run, err);
@@ -524,8 +536,6 @@ int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
 	cell.support = sbx_support_folder(session, err);
 	if (cell.support == NULL)
 		return -(int)err->code;
-	if (run->io.cancel != NULL)
-		cell.watch.interrupts = atomic_load(&run->io.cancel->interrupts);
 	r = sbx_operation_begin(&cell.op, err);
 	if (cell.op.result == NULL)
 		return r;

@@ -587,6 +587,26 @@ static void a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays(voi
 	says(cell(t, "x"), "41\n");
 }
 
+static void a_cell_that_was_interrupted_before_is_not_run(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+	struct sbx_error err;
+
+	cell(t, "x = 41");
+	assert_int_equal(sbx_cancel_new(&t->io.cancel, &err), 0);
+	sbx_cancel_interrupt(t->io.cancel);
+	r = cell(t, "x = 42");
+	assert_int_equal(r->exit_code, 130);
+	assert_non_null(strstr(r->message, "did not run"));
+	says(cell(t, "x"), "41\n");
+	/* What was for nobody is not for the next. */
+	sbx_cancel_interrupt(t->io.cancel);
+	says(cell(t, "x"), "41\n");
+	sbx_cancel_free(t->io.cancel);
+	t->io.cancel = NULL;
+}
+
 static void a_start_that_was_cancelled_before_comes_to_its_end(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -1017,6 +1037,7 @@ int main(void)
 		sandbox_test(a_restart_ends_the_cell_that_runs_and_begins_anew),
 		sandbox_test(cancelling_a_cell_interrupts_it_or_kills_its_kernel),
 		sandbox_test(a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays),
+		sandbox_test(a_cell_that_was_interrupted_before_is_not_run),
 		sandbox_test(a_start_that_was_cancelled_before_comes_to_its_end),
 		sandbox_test(start_list_reset_and_end_do_what_they_say),
 		sandbox_test(the_history_has_what_was_run_and_what_it_came_to),
