@@ -8,6 +8,7 @@
  * the container removes itself.
  */
 #include "backend/engine/container.h"
+#include "backend/engine/image.h"
 #include "backend/engine/known.h"
 #include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
@@ -16,6 +17,7 @@
 #include "backend/rlimits.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/strv.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,16 +30,21 @@
 
 #define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
 #define AGENT_NS   (60 * SBX_NS_PER_S) /* for how long its volume is taken to be there still */
+#define REMOVAL_MS 20000
 
 struct engine_place {
 	struct sbx_place base;
 	struct engine_client *client;
+	struct engine_image image;
 	struct engine_container container;
 	struct engine_relay relay;
+	struct sbx_spec spec; /* what of it lives as long as a session; its mounts' paths do not */
+	char *workdir;	      /* the spec's, or of our own in somebody else's container */
+	char **env;	      /* of the image */
+	char *commit_tag;     /* or NULL */
+	char *writable[WIRE_WRITABLE_MAX];
+	size_t writable_count;
 	bool started; /* the engine says so; the threads' */
-	char *workdir;
-	uint32_t uid, gid;
-	uint64_t limits[SBX_LIMIT_COUNT];
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
 	bool settled; /* the stream has ended, or it is known why there is none */
@@ -65,6 +72,12 @@ static void free_place(struct engine_place *p)
 	engine_client_close(p->client);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->changed);
+	engine_image_done(&p->image);
+	engine_container_done(&p->container);
+	for (size_t i = 0; i < p->writable_count; i++)
+		free(p->writable[i]);
+	sbx_strv_free(p->env);
+	free(p->commit_tag);
 	free(p->workdir);
 	free(p);
 }
@@ -88,11 +101,27 @@ static void engine_kill(struct sbx_place *place)
 	shutdown(place->stream_fd, SHUT_RDWR);
 }
 
+/* What is made or removed at the end is so when the session is closed, and not some time later. */
+static bool has_more_to_do(const struct engine_place *p)
+{
+	return p->commit_tag != NULL || (p->image.made_here && !p->spec.container.keep_template);
+}
+
+static void wait_until_over(struct engine_place *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (!p->over)
+		pthread_cond_wait(&p->changed, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void engine_close(struct sbx_place *place)
 {
 	struct engine_place *p = engine(place);
 
 	engine_kill(place);
+	if (has_more_to_do(p))
+		wait_until_over(p);
 	pthread_mutex_lock(&p->lock);
 	p->leaving = !p->asked;
 	if (p->leaving)
@@ -102,6 +131,30 @@ static void engine_close(struct sbx_place *place)
 }
 
 /* ---- the thread ---- */
+
+static void commit(struct engine_place *p)
+{
+	struct sbx_error err;
+	int r = engine_commit(p->client, &p->container, p->image.config, p->commit_tag, &err);
+
+	if (r < 0)
+		engine_say(&p->spec, "%s", err.msg);
+	else
+		engine_say(&p->spec, "committed to the image %s", p->commit_tag);
+}
+
+/* An image that is in use is not removed; that a container is gone takes an engine a moment. */
+static void remove_image(struct engine_place *p)
+{
+	struct engine_request request = {.method = "POST", .accept = 404, .timeout_ms = REMOVAL_MS};
+	struct sbx_error ignored;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", p->container.id);
+	request.path = path;
+	engine_call(p->client, &request, NULL, &ignored);
+	engine_image_remove(p->client, p->image.name);
+}
 
 static void settle(struct engine_place *p)
 {
@@ -140,7 +193,8 @@ static void *start_main(void *arg)
 	struct sbx_error err;
 	int r;
 
-	engine_client_watch(p->client, p->relay.fd);
+	/* What is to be committed must have been started. */
+	engine_client_watch(p->client, p->commit_tag == NULL ? p->relay.fd : -1);
 	r = engine_container_start(p->client, &p->container, &err);
 	engine_client_watch(p->client, -1);
 	if (r < 0)
@@ -180,8 +234,12 @@ static void *thread_main(void *arg)
 	start_and_relay(p);
 	shutdown(p->relay.fd, SHUT_RDWR);
 	settle(p);
+	if (p->started && p->commit_tag != NULL)
+		commit(p);
 	engine_container_remove(p->client, &p->container, &ignored);
 	note_asked(p);
+	if (p->image.made_here && !p->spec.container.keep_template)
+		remove_image(p);
 	leave(p, &p->over);
 	return NULL;
 }
@@ -237,11 +295,92 @@ static bool has_volume(struct engine_client *client)
 	return true;
 }
 
-static int create(struct engine_place *p, const struct sbx_spec *spec, struct sbx_error *err)
+static int find_user(struct engine_place *p, struct sbx_error *err)
 {
-	int r = has_volume(p->client) ? 0 : engine_volume_fill(p->client, spec->image, err);
+	const char *name = p->spec.container.user;
 
-	return r < 0 ? r : engine_container_create(p->client, spec, &p->container, err);
+	return name == NULL ? 0
+			    : engine_user_find(p->client, &p->container, name, &p->spec.uid, &p->spec.gid,
+					       err);
+}
+
+/* All that is done to a container before it is started. */
+static int prepare(struct engine_place *p, struct sbx_error *err)
+{
+	int r = find_user(p, err);
+
+	if (r == 0 && p->spec.container.commit)
+		r = engine_container_make_folders(p->client, &p->spec, &p->container, err);
+	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+					   &p->writable_count, err);
+}
+
+static int make_container(struct engine_place *p, struct sbx_error *err)
+{
+	struct sbx_error ignored;
+	int r = 0;
+
+	if (!has_volume(p->client))
+		r = engine_volume_fill(p->client, p->image.name, err);
+	if (r == 0)
+		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
+	if (r < 0)
+		return r;
+	r = prepare(p, err);
+	if (r < 0)
+		engine_container_remove(p->client, &p->container, &ignored);
+	return r;
+}
+
+static bool is_committed(const json_t *config)
+{
+	const json_t *labels = json_object_get(config, "Labels");
+	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
+
+	return label != NULL && strcmp(label, "commit") == 0;
+}
+
+/* The image is ours to remove again where it was made for this. */
+static int create(struct engine_place *p, struct sbx_error *err)
+{
+	const struct sbx_container *c = &p->spec.container;
+	int r = engine_image_get(p->client, &p->spec, &p->image, err);
+
+	if (r < 0)
+		return r;
+	p->spec.container.was_committed = is_committed(p->image.config);
+	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
+	if (r == 0 && c->commit)
+		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
+	if (r == 0)
+		r = make_container(p, err);
+	if (r < 0 && p->image.made_here && !c->keep_template)
+		engine_image_remove(p->client, p->image.name);
+	return r;
+}
+
+/* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
+static int adopt(struct engine_place *p, struct sbx_error *err)
+{
+	json_t *env = NULL;
+	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
+
+	if (r == 0)
+		r = engine_env_make(env, p->spec.container.environment, &p->env, err);
+	json_decref(env);
+	if (r == 0)
+		r = find_user(p, err);
+	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
+		free(p->workdir);
+		if (asprintf(&p->workdir, "/tmp/%.*s", (int)strcspn(p->container.program + 2, "/"),
+			     p->container.program + 2) < 0) {
+			p->workdir = NULL;
+			return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
+		}
+		p->spec.workdir = p->workdir;
+	}
+	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+					   &p->writable_count, err);
 }
 
 static int attach(struct engine_place *p, struct sbx_error *err)
@@ -261,17 +400,16 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 {
 	int r;
 
-	p->uid = spec->uid;
-	p->gid = spec->gid;
-	memcpy(p->limits, spec->limits, sizeof(p->limits));
+	p->spec = *spec;
 	p->workdir = strdup(spec->workdir);
+	p->spec.workdir = p->workdir;
 	if (p->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
 	r = engine_client_open(&p->client, flavor, err);
 	if (r == 0)
 		r = open_socket(p, err);
 	if (r == 0)
-		r = create(p, spec, err);
+		r = spec->container.id != NULL ? adopt(p, err) : create(p, err);
 	return r < 0 ? r : attach(p, err);
 }
 
@@ -296,32 +434,21 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 	return r;
 }
 
-static int docker_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
-{
-	return engine_open(spec, &engine_docker, ret, err);
-}
-
-static int podman_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
-{
-	return engine_open(spec, &engine_podman, ret, err);
-}
-
 /* ---- what it says of itself ---- */
 
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
 	const struct engine_place *p = engine(place);
-	const char *const writable[] = {p->workdir, "/tmp", "/home/sandbox", "/dev/shm"};
 
 	*ret = (struct wire_setup){
-		.fences = (1u << WIRE_FENCE_COUNT) - 1,
-		.uid = p->uid,
-		.gid = p->gid,
+		.fences = engine_fences(&p->container) & ~(p->spec.uid == 0 ? 1u << WIRE_FENCE_USER : 0),
+		.uid = p->spec.uid,
+		.gid = p->spec.gid,
 		.workdir = strdup(p->workdir),
 	};
-	for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
-		ret->writable[ret->writable_count++] = strdup(writable[i]);
-	sbx_rlimits_set(ret, p->limits, false);
+	for (size_t i = 0; i < p->writable_count; i++)
+		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
+	sbx_rlimits_set(ret, p->spec.limits, (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) != 0);
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -329,6 +456,16 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 			return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	}
 	return 0;
+}
+
+static const char *const *engine_env(const struct sbx_place *place)
+{
+	return (const char *const *)engine(place)->env;
+}
+
+static const char *engine_commit_tag(const struct sbx_place *place)
+{
+	return engine(place)->commit_tag;
 }
 
 static int engine_failure(struct sbx_place *place, struct sbx_error *err)
@@ -364,19 +501,49 @@ static void engine_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void engine_report(const struct sbx_place *place, struct sbx_report *report)
+static void add_report(const struct sbx_place *place, struct sbx_report *report)
 {
 	const struct engine_place *p = engine(place);
 
-	sbx_report_add(report, "container", SBX_ENFORCED, "of %s",
-		       engine_client_flavor(p->client)->title);
-	sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
-	sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
+	engine_report(p->client, &p->container, report);
 }
 
-static int engine_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err)
+/* ---- plans ---- */
+
+static void print_image(const struct sbx_spec *spec, struct sbx_buf *out)
 {
-	json_t *o = engine_container_describe(&engine_docker, spec, err);
+	static const char *const policies[] = {
+		[SBX_PULL_MISSING] = "pull it when it is missing",
+		[SBX_PULL_ALWAYS] = "pull it",
+		[SBX_PULL_NEVER] = "fail when it is missing",
+	};
+	const struct sbx_container *c = &spec->container;
+
+	if (c->dockerfile != NULL)
+		sbx_buf_printf(out, "POST /build: %s\n", c->dockerfile);
+	else if (c->image == NULL && c->choices[1] != NULL)
+		sbx_buf_printf(out, "GET /images/%s/json; when it is missing: %s, %s\n", c->choices[0],
+			       c->choices[1], policies[c->pull]);
+	else
+		sbx_buf_printf(out, "GET /images/%s/json; %s\n", engine_image_name(spec),
+			       policies[c->pull]);
+}
+
+static int print_end(const struct sbx_spec *spec, struct sbx_buf *out)
+{
+	const struct sbx_container *c = &spec->container;
+
+	if (c->commit)
+		sbx_buf_printf(out, "at the end: commit to %s\n", c->commit_tag ? c->commit_tag : "a fresh tag");
+	if (c->dockerfile != NULL && !c->keep_template)
+		sbx_buf_puts(out, "at the end: remove the image\n");
+	return 0;
+}
+
+static int print_container(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+			   struct sbx_buf *out, struct sbx_error *err)
+{
+	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
 	char *text;
 
 	if (o == NULL)
@@ -385,17 +552,62 @@ static int engine_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, s
 	json_decref(o);
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
+	print_image(spec, out);
 	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
 	free(text);
+	return print_end(spec, out);
+}
+
+static int print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+		      struct sbx_buf *out, struct sbx_error *err)
+{
+	if (spec->container.id == NULL)
+		return print_container(spec, flavor, out, err);
+	sbx_buf_printf(out,
+		       "GET /containers/%s/json; start it when it is stopped\n"
+		       "PUT the agent into its root\nexec the agent, which removes itself, as 0:0\n",
+		       spec->container.id);
 	return 0;
 }
 
+static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
+{
+	struct engine_client *client = NULL;
+	int r = engine_client_open(&client, flavor, err);
+
+	if (r == 0)
+		engine_client_close(client);
+	return r;
+}
+
+/* ---- one for each engine ---- */
+
+#define FUNCTIONS(flavor)                                                                         \
+	static int flavor##_open(const struct sbx_spec *spec, struct sbx_place **ret,             \
+				 struct sbx_error *err)                                           \
+	{                                                                                         \
+		return engine_open(spec, &engine_##flavor, ret, err);                             \
+	}                                                                                         \
+	static int flavor##_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,          \
+				       struct sbx_error *err)                                     \
+	{                                                                                         \
+		return print_plan(spec, &engine_##flavor, out, err);                              \
+	}                                                                                         \
+	static int flavor##_probe(struct sbx_error *err)                                          \
+	{                                                                                         \
+		return probe(&engine_##flavor, err);                                              \
+	}
+
+FUNCTIONS(docker)
+FUNCTIONS(podman)
+
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .own_tools = true, .print_plan = engine_print_plan, .open = flavor##_open,          \
-		.setup = engine_setup, .failure = engine_failure, .usage = engine_usage,          \
-		.usage_reset = engine_usage_reset, .report = engine_report, .kill = engine_kill,  \
-		.close = engine_close,                                                            \
+		.name = #flavor, .own_tools = true, .probe = flavor##_probe,                      \
+		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
+		.env = engine_env, .commit_tag = engine_commit_tag, .failure = engine_failure,    \
+		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
+		.kill = engine_kill, .close = engine_close,                                       \
 	}
 
 const struct sbx_backend sbx_backend_docker = BACKEND(docker);

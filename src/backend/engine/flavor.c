@@ -19,6 +19,7 @@ const struct engine_flavor engine_docker = {
 	.contexts = true,
 	.sockets = docker_sockets,
 	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
+	.commit_by_changes = false,
 	.seccomp_inline = true,
 };
 
@@ -31,5 +32,6 @@ const struct engine_flavor engine_podman = {
 	.url_option = "--url",
 	.sockets = podman_sockets,
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
+	.commit_by_changes = true,
 	.seccomp_inline = false,
 };

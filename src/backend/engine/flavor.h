@@ -17,6 +17,7 @@ struct engine_flavor {
 	bool contexts;		    /* Docker's contexts and variables for TLS hold */
 	const char *const *sockets; /* places to look at, NULL-terminated; "$XDG_RUNTIME_DIR/…" */
 	const char *start_hint; /* what to do when none listens */
+	bool commit_by_changes; /* and not by the description in the body */
 	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
 };
 
