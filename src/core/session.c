@@ -15,7 +15,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define START_MS 15000
+#define START_MS   15000
+#define GIVE_UP_MS 1000
 
 /* ---- the isolation report ---- */
 
@@ -74,15 +75,23 @@ static int send_setup(struct sbx_session *s, struct sbx_error *err)
 	return r < 0 ? r : sbx_conn_flush(&s->link.conn, err);
 }
 
-/* Whoever wants an end need not wait for a sandbox that is slow to come: its stream ends then. */
-static void act_on_cancel(struct sbx_session *s, struct sbx_cancel *cancel)
+/* Whoever wants an end waits no longer than this for a sandbox that is slow to come. */
+static uint64_t act_on_cancel(struct sbx_cancel *cancel, uint64_t deadline_ns)
 {
-	uint64_t ignored;
+	uint64_t soon_ns = sbx_deadline_ns(GIVE_UP_MS), ignored;
 
 	/* What else was asked for stands elsewhere. */
 	eventfd_read(cancel->eventfd, &ignored);
-	if (sbx_cancel_is_killed(cancel))
-		sbx_place_kill(s->place);
+	return sbx_cancel_is_killed(cancel) && soon_ns < deadline_ns ? soon_ns : deadline_ns;
+}
+
+static int fail_late(struct sbx_session *s, const struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	if (!sbx_cancel_is_killed(cancel))
+		return sbx_fail(err, SBX_E_TIMEOUT, "the sandbox did not start within %d seconds",
+				START_MS / 1000);
+	sbx_place_kill(s->place);
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the sandbox was ended before it had started");
 }
 
 /* Wait for the frame of this type on channel 0. */
@@ -100,10 +109,9 @@ static int expect(struct sbx_session *s, struct sbx_cancel *cancel, enum wire_ty
 		};
 
 		if (poll(fds, 2, sbx_poll_ms(deadline_ns)) == 0)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"the sandbox did not start within %d seconds", START_MS / 1000);
+			return fail_late(s, cancel, err);
 		if (fds[1].revents)
-			act_on_cancel(s, cancel);
+			deadline_ns = act_on_cancel(cancel, deadline_ns);
 		r = sbx_conn_flush(conn, err);
 		if (r == 0 && fds[0].revents & ~POLLOUT)
 			r = sbx_conn_fill(conn, err);

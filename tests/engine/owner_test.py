@@ -86,14 +86,22 @@ class Owners(unittest.TestCase):
                 "llm-sandbox": "session", "llm-sandbox.owner": owner, "llm-sandbox.started": OLD, **labels}}
 
         listed = [entry("aa", gone), entry("bb", lives), entry("../../volumes/x", gone), entry("dd", "1/x"),
-                  {"Id": "ee"}, 5, entry("ff", gone, **{"llm-sandbox": "carrier"})]
-        with peer.Engine({"/containers/json": peer.answer(body=json.dumps(listed).encode()),
+                  {"Id": "ee"}, 5, entry("ff", gone, **{"llm-sandbox": "carrier"}),
+                  # of images that somebody made of containers of ours
+                  entry("ab", gone), entry("ac", gone), entry("ad", gone, **{"llm-sandbox": "commit"}), entry("ae", gone), entry("af", gone)]
+        agents = {"/containers/%s/json" % name: peer.answer(body=b'{"Path":"/.llm-sandbox/agent"}')
+                  for name in ("aa", "bb", "ff", "ad", "ae", "af")}
+        agents["/containers/ab/json"] = peer.answer(body=b'{"Path":"/bin/bash"}')
+        with peer.Engine({**agents, "/containers/json": peer.answer(body=json.dumps(listed).encode()),
                           "/containers/aa": peer.answer("204 No Content"),
+                          "/containers/ae": peer.answer("500 Oops", b'{"message":"busy"}'),
+                          "/containers/af": peer.answer("204 No Content"),
                           "/containers/ff": peer.answer("404 Not Found")}) as engine:
             result = peer.ask("sweep", "docker", DOCKER_HOST=engine.host)
-            self.assertEqual(result.lines, ["2 removed"])
+            self.assertEqual(result.lines, ["3 removed"])
             self.assertEqual([p.split("?")[0] for p in engine.paths() if p.startswith("DELETE")],
-                             ["DELETE /v1.44/containers/aa", "DELETE /v1.44/containers/ff"])
+                             ["DELETE /v1.44/containers/aa", "DELETE /v1.44/containers/ff",
+                              "DELETE /v1.44/containers/ae", "DELETE /v1.44/containers/af"])
 
     def test_a_sweep_survives_nonsense(self):
         for body in (b"5", b'{"a":1}', b"[[[]]]", b'"x"', b"", b'[{"Id":"aa","Labels":5,"State":7}]'):

@@ -32,6 +32,7 @@ class Places(unittest.TestCase):
 
         answers = {
             "/containers/create": answer("201 Created", b'{"Id":"%s","Warnings":[]}' % ID.encode()),
+            "/images/x/json": answer(body=b'{"Id":"sha256:00","Os":"linux","Architecture":"amd64","Config":{}}'),
             CONTAINER + "/attach": RAW,
             CONTAINER + "/start": answer("204 No Content"),
             CONTAINER: removed,

@@ -248,6 +248,19 @@ static void cell_prints(struct test_sandbox *t, const char *language,
 	sbx_result_free(result);
 }
 
+/* No time of the cell's has begun, and the kernel may be anything by now. */
+static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
+{
+	cell_prints(*state, "python", NULL,
+		    "import builtins, time\nreal = builtins.__import__\n"
+		    "def late(name, *more, **named):\n"
+		    "    while name == 'sys': time.sleep(1)\n"
+		    "    return real(name, *more, **named)\n"
+		    "builtins.__import__ = late", "");
+	cell_prints(*state, "python", LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
+	cell_prints(*state, "python", LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
+}
+
 static void a_kernel_sees_libraries_from_before_its_start_and_later_ones(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -984,6 +997,7 @@ int main(void)
 		sandbox_test(libraries_of_a_session_add_up),
 		sandbox_test(a_command_finds_the_libraries_of_its_session),
 		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
+		sandbox_test(a_kernel_that_takes_no_libraries_holds_no_cell_up),
 		sandbox_test(javascript_requires_and_imports),
 		sandbox_test(a_kernel_sees_libraries_from_before_its_start_and_later_ones),
 		sandbox_test(kernels_of_other_languages_see_later_libraries_too),

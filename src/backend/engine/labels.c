@@ -66,8 +66,9 @@ static bool is_at_rest(const char *state)
 bool engine_labels_are_left_behind(const json_t *labels, const char *state, bool local)
 {
 	enum engine_owner_state owner = engine_owner_judge(label(labels, ENGINE_LABEL_OWNER));
+	const char *purpose = label(labels, ENGINE_LABEL);
 
-	if (label(labels, ENGINE_LABEL)[0] == '\0' || owner == ENGINE_OWNER_UNKNOWN ||
+	if ((strcmp(purpose, "session") != 0 && strcmp(purpose, "carrier") != 0) || owner == ENGINE_OWNER_UNKNOWN ||
 	    owner == ENGINE_OWNER_RUNS)
 		return false;
 	if (owner == ENGINE_OWNER_GONE && local)

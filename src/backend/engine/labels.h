@@ -3,7 +3,8 @@
  * The labels that every container of ours carries, so that people see whose it is, and a later process
  * whether its owner is still there.
  *
- *	llm-sandbox		what it is for: "session", "carrier" (of the agent's volume), …
+ *	llm-sandbox		what it is for: "session", "carrier" (of the agent's volume); the
+ *				sweep knows no others
  *	llm-sandbox.owner	who made it (owner.h)
  *	llm-sandbox.started	when, in UTC: "2026-11-30T14:46:11Z"
  *	llm-sandbox.session	a name of its own, for sessions

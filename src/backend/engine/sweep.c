@@ -34,24 +34,49 @@ static bool is_left_behind(const struct engine_client *client, const json_t *ent
 					     engine_client_is_local(client));
 }
 
+/*
+ * Labels pass into an image that somebody makes of a container, and from there into his own. What runs
+ * in one of ours is the agent; lists of containers do not say that alike, so it is looked at.
+ */
+static bool is_ours(struct engine_client *client, const struct engine_container *container)
+{
+	struct engine_request request = {.method = "GET"};
+	const char *program, *own = ENGINE_AGENT_FOLDER "/";
+	struct sbx_error ignored;
+	json_t *answer = NULL;
+	char path[256];
+	bool ours;
+
+	snprintf(path, sizeof(path), "/containers/%s/json", container->id);
+	request.path = path;
+	if (engine_call(client, &request, &answer, &ignored) < 0)
+		return false;
+	program = json_string_value(json_object_get(answer, "Path"));
+	ours = program != NULL && strncmp(program, own, strlen(own)) == 0;
+	json_decref(answer);
+	return ours;
+}
+
 int engine_sweep(struct engine_client *client, struct sbx_error *err)
 {
 	struct engine_request request = {.method = "GET", .path = LIST_PATH};
-	struct engine_container container;
+	struct engine_container container = {0};
 	json_t *list = NULL, *entry;
 	int removed = 0, r = engine_call(client, &request, &list, err);
+	struct sbx_error ignored;
 	size_t i;
 
+	if (r < 0)
+		return r;
+	/* One that the engine cannot remove now is left to the next time. */
 	json_array_foreach(list, i, entry) {
-		if (r < 0 || removed >= REMOVED_MAX)
-			break;
-		if (!is_left_behind(client, entry) || !name_container(entry, &container))
-			continue;
-		r = engine_container_remove(client, &container, err);
-		removed += r == 0;
+		if (removed < REMOVED_MAX && is_left_behind(client, entry) &&
+		    name_container(entry, &container) && is_ours(client, &container) &&
+		    engine_container_remove(client, &container, &ignored) == 0)
+			removed++;
 	}
 	json_decref(list);
-	return r < 0 ? r : removed;
+	return removed;
 }
 
 /* ---- the thread ---- */

@@ -53,7 +53,8 @@ static int create_carrier(struct engine_client *client, const char *image,
 	json_t *answer = NULL, *body;
 	int r;
 
-	body = json_pack("{s:s, s:[s], s:o, s:{s:[o], s:s}}", "Image", image, "Cmd", "none",
+	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
+			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
 			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
 			 json_sprintf("%s:%s", engine_volume_name(), ENGINE_AGENT_FOLDER), "NetworkMode",
 			 "none");
