@@ -813,7 +813,7 @@ static void there_is_no_other_way_out(void **state)
 	const struct sbx_result *r;
 	unsigned int asked;
 
-	test_need_native("programs are in this machine's own network");
+	test_need_isolation("programs are in this machine's own network");
 	need_world();
 	p = peer_open("192.0.2.1", 80);
 	six = peer_open("2001:db8::1", 80);
@@ -1098,7 +1098,7 @@ static void the_report_names_the_rules(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("programs are in this machine's own network");
+	test_need_isolation("programs are in this machine's own network");
 	ALLOW(t, "a.example", "b.example:8443");
 	r = test_shell(t, "true");
 	for (size_t i = 0; i < r->isolation_count; i++) {

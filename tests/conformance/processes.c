@@ -260,7 +260,7 @@ static void a_fork_bomb_in_the_background_can_be_killed(void **state)
 	struct sbx_error err;
 	struct sbx_result *r = NULL;
 
-	test_need_native("a fork bomb would be this machine's own");
+	test_need_isolation("a fork bomb would be this machine's own");
 	other = begin(t, "echo here; sleep 1011", NULL);
 	p = begin(t, "(bomb() { bomb | bomb & }; bomb) 2>/dev/null & echo up; exec sleep 1012", NULL);
 	assert_true(says(p, "up"));
@@ -280,7 +280,7 @@ static void a_fork_bomb_in_a_run_leaves_it_alone(void **state)
 	struct test_sandbox *t = *state;
 	struct sbx_process *p;
 
-	test_need_native("a fork bomb would be this machine's own");
+	test_need_isolation("a fork bomb would be this machine's own");
 	p = begin(t, "sleep 1013", NULL);
 	t->io = (struct sbx_io){.timeout_ms = 700};
 	assert_int_equal(
@@ -335,7 +335,7 @@ static void what_memory_did_to_a_run_is_not_told_of_it(void **state)
 	struct sbx_result *r;
 	struct sbx_error err;
 
-	test_need_native("there is no memory limit");
+	test_need_isolation("there is no memory limit");
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
 	p = begin(t, "echo up; exec sleep 1017", NULL);
 	assert_true(says(p, "up"));

@@ -41,7 +41,7 @@ static struct sbx_spec *new_spec(void)
 	struct sbx_spec *spec = NULL;
 
 	assert_int_equal(sbx_spec_new(&spec, NULL), 0);
-	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), NULL), 0);
+	assert_int_equal(test_use_backend(spec, NULL), 0);
 	assert_int_equal(sbx_spec_set_language(spec, "none", NULL), 0);
 	return spec;
 }
