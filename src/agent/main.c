@@ -124,6 +124,8 @@ static int wait_ms(const struct agent *a)
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
 	deadline_ns = earlier(deadline_ns, a->life_ends_ns);
+	if (programs_run_in_front(&a->programs))
+		deadline_ns = earlier(deadline_ns, usage_deadline_ns(&a->usage));
 	return sbx_poll_ms(deadline_ns);
 }
 
@@ -147,6 +149,8 @@ static int turn(struct agent *a, struct sbx_error *err)
 		r = read_frames(a, err);
 	if (r < 0)
 		return r;
+	if (programs_run_in_front(&a->programs))
+		usage_tell(&a->usage, &a->conn, false);
 	programs_pump(&a->programs, &a->conn);
 	proxy_pump(&a->proxy, &a->conn, proxy_fds);
 	transfer_pump(&a->transfer, &a->conn);
@@ -185,7 +189,10 @@ static void open_stream(struct agent *a, bool in_pipes)
 		sbx_conn_init(&a->conn, AGENT_STREAM_FD, 'h');
 }
 
-/* With --stdio the stream is stdin and stdout, else descriptor 3; --guest behind it: see guest.h. */
+/*
+ * With --stdio the stream is stdin and stdout, else descriptor 3. Behind it: --guest (see guest.h),
+ * or folders that are to be the user's own.
+ */
 int main(int argc, char **argv)
 {
 	static struct agent agent;
@@ -195,12 +202,17 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[2], "--guest") == 0)
 		guest_arrive(&agent.guest, argv[0]);
+	else if (in_pipes)
+		agent.folders = argv + 2;
 	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
 	open_stream(&agent, in_pipes);
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
-	programs_init(&agent.programs);
+	usage_init(&agent.usage);
+	if (in_pipes)
+		usage_open(&agent.usage, agent.guest.is_guest);
+	programs_init(&agent.programs, &agent.usage);
 	proxy_init(&agent.proxy);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)

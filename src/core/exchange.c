@@ -32,7 +32,7 @@ void sbx_exchange_init(struct sbx_exchange *x, struct sbx_session *session,
 		x->interrupts = atomic_load(&x->io->cancel->interrupts);
 	/* Nothing has run yet in a sandbox that is still being made. */
 	if (session->greeted)
-		sbx_place_usage(x->place, &x->usage);
+		sbx_session_usage(x->session, &x->usage);
 	x->oom_kills = x->usage.oom_kills;
 }
 
@@ -213,7 +213,7 @@ static int act_on_cancel(struct sbx_exchange *x, struct sbx_error *err)
 /* One process over the memory limit ends the whole program, not just itself. */
 static int act_on_memory(struct sbx_exchange *x, struct sbx_error *err)
 {
-	sbx_place_usage(x->place, &x->usage);
+	sbx_session_usage(x->session, &x->usage);
 	if (x->out_of_memory || x->usage.oom_kills <= x->oom_kills)
 		return 0;
 	x->out_of_memory = true;

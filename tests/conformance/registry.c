@@ -298,7 +298,9 @@ static void closing_ends_what_another_thread_runs(void **state)
 	census_take(&before);
 	assert_int_equal(sbx_registry_close(r, NULL, info.id, NULL), 0);
 	census_take(&after);
-	assert_true(after.count[CENSUS_PROCESSES] < before.count[CENSUS_PROCESSES]);
+	/* Those of a container are no descendants of ours. */
+	if (!test_has_image())
+		assert_true(after.count[CENSUS_PROCESSES] < before.count[CENSUS_PROCESSES]);
 	expect_ended(&u, SBX_E_UNAVAILABLE, "was closed");
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the agent needs until it drops them too: to become the user, and to end its processes. */
-static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL"};
+/* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
+static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -42,6 +42,7 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	if (spec->container.commit)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
+	json_object_set_new(o, "/sandbox", sized(spec));
 	json_object_set_new(o, spec->workdir, sized(spec));
 	/* One that the user shows there is it. */
 	for (size_t i = 0; i < spec->mount_count; i++)
@@ -90,10 +91,26 @@ static void describe_limits(const struct sbx_spec *spec, json_t *host)
 	}
 	if (is_limited(spec, SBX_LIMIT_CPU_MILLI))
 		json_object_set_new(host, "NanoCpus", json_integer(cpus * 1000000));
-	/* The agent and its supervisors are processes too. */
+	/* The agent is a process too, hence one more. */
 	if (is_limited(spec, SBX_LIMIT_PROCESSES))
-		json_object_set_new(host, "PidsLimit", json_integer(processes + 32));
+		json_object_set_new(host, "PidsLimit", json_integer(processes + 1));
 	json_object_set_new(host, "Ulimits", describe_ulimits(spec));
+	json_object_set_new(host, "ShmSize", json_integer((json_int_t)spec->limits[SBX_LIMIT_DISK_BYTES]));
+}
+
+/* Of the folders in memory that are ours, those that the agent makes the user's: not /tmp. */
+static json_t *describe_command(const struct sbx_spec *spec, const json_t *container)
+{
+	json_t *command = json_pack("[s]", "--stdio"), *ours = sized(spec), *options;
+	const json_t *host = json_object_get(container, "HostConfig");
+	const char *path;
+
+	json_object_foreach(json_object_get(host, "Tmpfs"), path, options) {
+		if (strcmp(path, "/tmp") != 0 && json_equal(options, ours))
+			json_array_append_new(command, json_string(path));
+	}
+	json_decref(ours);
+	return command;
 }
 
 static json_t *describe_host(const struct sbx_spec *spec)
@@ -112,12 +129,26 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	return host;
 }
 
+static const char *wish_of(const struct sbx_spec *spec, const char *name)
+{
+	return json_string_value(json_object_get(spec->container.runtime, name));
+}
+
+/* Where there is no network a container need not know this machine's name servers. */
+static void hide_resolver(json_t *container)
+{
+	json_t *host = json_object_get(container, "HostConfig");
+
+	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
 	json_t *o = json_pack(
-		"{s:s, s:[s], s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
-		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User", "0:0",
+		"{s:s, s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
+		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
 		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
 		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
@@ -127,10 +158,13 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
+	if (wish_of(spec, "network_mode") == NULL)
+		hide_resolver(o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
 	}
+	json_object_set_new(o, "Cmd", describe_command(spec, o));
 	return o;
 }
 
@@ -143,11 +177,6 @@ void engine_container_done(struct engine_container *container)
 }
 
 /* ---- calls ---- */
-
-static const char *wish_of(const struct sbx_spec *spec, const char *name)
-{
-	return json_string_value(json_object_get(spec->container.runtime, name));
-}
 
 static void format_create(const struct sbx_spec *spec, char *ret, size_t size)
 {

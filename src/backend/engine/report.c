@@ -44,7 +44,7 @@ static bool has_option(const json_t *host, const char *text)
 /* More than the agent needs, or the engine's own. */
 static bool has_capabilities(const json_t *host)
 {
-	return json_array_size(json_object_get(host, "CapAdd")) > 4 ||
+	return json_array_size(json_object_get(host, "CapAdd")) > 5 ||
 	       json_array_size(json_object_get(host, "CapDrop")) == 0;
 }
 
@@ -157,7 +157,7 @@ static void report_network(const json_t *host, struct sbx_report *report)
 }
 
 /* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
-static bool ignores_limits(const struct engine_client *client)
+bool engine_ignores_limits(const struct engine_client *client)
 {
 	const char *socket = client->endpoint.socket_path;
 	struct statfs fs;
@@ -183,7 +183,7 @@ static void report_limit(const struct engine_client *client, const struct limit_
 		got = json_number_value(json_object_get(granted, row->alternative));
 	if (asked <= 0)
 		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
-	else if (ignores_limits(client))
+	else if (engine_ignores_limits(client))
 		sbx_report_add(report, row->name, SBX_MISSING,
 			       "Podman of an ordinary user has no limits with version 1 of cgroups");
 	else if (granted != NULL && got <= 0)
@@ -203,6 +203,17 @@ static void report_limits(const struct engine_client *client, const json_t *host
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		report_limit(client, &limits[i], host, granted, report);
+}
+
+static void report_disk(const json_t *host, struct sbx_report *report)
+{
+	double bytes = json_number_value(json_object_get(host, "ShmSize"));
+
+	if (flag_of(host, "ReadonlyRootfs"))
+		sbx_report_add(report, "disk limit", SBX_ENFORCED,
+			       "%.6g MiB of memory for each folder that can be written", bytes / 1048576);
+	else
+		sbx_report_add(report, "disk limit", SBX_MISSING, "none for the root file system");
 }
 
 static void report_privileges(const json_t *host, struct sbx_report *report)
@@ -238,9 +249,15 @@ static void report_shared(const json_t *host, struct sbx_report *report)
 			sbx_report_add(report, "namespaces", SBX_OFF, "'%.60s', by %s of runtime_configs",
 				       mode, modes[i][1]);
 	}
-	if (json_array_size(json_object_get(host, "Devices")) > 0 ||
+	if (flag_of(host, "Privileged") || strcmp(text_of(host, "PidMode"), "host") == 0)
+		sbx_report_add(report, "proc", SBX_OFF, "the machine's, by runtime_configs");
+	else
+		sbx_report_add(report, "proc", SBX_ENFORCED, "the container's own, masked by the engine");
+	if (flag_of(host, "Privileged") || json_array_size(json_object_get(host, "Devices")) > 0 ||
 	    json_array_size(json_object_get(host, "DeviceRequests")) > 0)
-		sbx_report_add(report, "devices", SBX_OFF, "some of this machine's, by runtime_configs");
+		sbx_report_add(report, "devices", SBX_OFF, "some of the machine's, by runtime_configs");
+	else
+		sbx_report_add(report, "devices", SBX_ENFORCED, "the few that every container has");
 }
 
 void engine_report(const struct engine_client *client, const struct engine_container *container,
@@ -258,6 +275,7 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 	report_root(host, report);
 	report_network(host, report);
 	report_limits(client, host, host_of(granted), report);
+	report_disk(host, report);
 	report_privileges(host, report);
 	report_shared(host, report);
 	if (container->warnings != NULL)
