@@ -509,12 +509,13 @@ static void who_has_a_session_alone_is_cancelled_when_it_ends(void **state)
 	struct sbx_command command = {.argv = argv, .io = {.timeout_ms = 60000}};
 	struct sbx_registry *r = make(state, 0, 0, 300);
 	struct sbx_spec *spec = new_spec();
-	struct sbx_session_info info = open_one(r);
 	struct sbx_session *held = NULL, *elsewhere = NULL;
 	struct sbx_result *result = NULL;
+	struct sbx_session_info info;
 
 	assert_int_equal(sbx_cancel_new(&command.io.cancel, NULL), 0);
 	assert_int_equal(sbx_session_open(spec, &elsewhere, NULL), 0);
+	info = open_one(r);
 	assert_int_equal(
 		sbx_registry_acquire_alone(r, NULL, info.id, command.io.cancel, &held, NULL), 0);
 	assert_int_equal(sbx_session_exec(elsewhere, &command, &result, NULL), 0);
