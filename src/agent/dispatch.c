@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -21,13 +22,16 @@ static int malformed(const struct wire_frame *frame, struct sbx_error *err)
 
 /*
  * Folders that an engine has made, as root's and for everybody, become the user's own: tools refuse
- * to work in a folder that is somebody else's. Where we may not do that they stay as they are.
+ * to work in a folder that is somebody else's. Where we may not do that they stay as they are, as does
+ * /tmp, which is everybody's everywhere.
  */
 static void hand_over(const struct agent *a)
 {
 	for (char **folder = a->folders; folder != NULL && *folder != NULL; folder++) {
 		auto_close int fd = open(*folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+		if (strcmp(*folder, "/tmp") == 0)
+			continue;
 		if (fd >= 0 && fchmod(fd, 0755) == 0 && fchown(fd, a->setup.uid, a->setup.gid) < 0)
 			fchmod(fd, 01777);
 	}

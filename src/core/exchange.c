@@ -292,10 +292,13 @@ static int run_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct
 	return r < 0 ? r : put_failure(x, err);
 }
 
-/* A stream may be slow: a program that was started would have run for a while before it is killed. */
+/*
+ * A stream may be slow: a program that was started would have run for a while before it is killed. The
+ * session itself lives on, so its beginning is waited for.
+ */
 static int pass_over(struct sbx_exchange *x, struct wire_exit *ret, struct sbx_error *err)
 {
-	int r = sbx_session_greet(x->session, err);
+	int r = sbx_session_greet(x->session, NULL, err);
 
 	if (r < 0)
 		return r;

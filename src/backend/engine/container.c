@@ -4,6 +4,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "backend/engine/labels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "/tmp", sized(spec));
-	if (spec->container.commit)
+	if (spec->container.commit || spec->container.was_committed)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
 	json_object_set_new(o, "/sandbox", sized(spec));
@@ -98,21 +99,6 @@ static void describe_limits(const struct sbx_spec *spec, json_t *host)
 	json_object_set_new(host, "ShmSize", json_integer((json_int_t)spec->limits[SBX_LIMIT_DISK_BYTES]));
 }
 
-/* Of the folders in memory that are ours, those that the agent makes the user's: not /tmp. */
-static json_t *describe_command(const struct sbx_spec *spec, const json_t *container)
-{
-	json_t *command = json_pack("[s]", "--stdio"), *ours = sized(spec), *options;
-	const json_t *host = json_object_get(container, "HostConfig");
-	const char *path;
-
-	json_object_foreach(json_object_get(host, "Tmpfs"), path, options) {
-		if (strcmp(path, "/tmp") != 0 && json_equal(options, ours))
-			json_array_append_new(command, json_string(path));
-	}
-	json_decref(ours);
-	return command;
-}
-
 static json_t *describe_host(const struct sbx_spec *spec)
 {
 	/* A commit comes when the agent has ended, and then there must be something to commit. */
@@ -143,15 +129,38 @@ static void hide_resolver(json_t *container)
 	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
 }
 
+/*
+ * What was committed from the user's folders is to be seen: a volume without a name begins with what the
+ * image has at its place, and goes with the container.
+ */
+static void show_committed(const struct sbx_spec *spec, json_t *o)
+{
+	if (spec->container.was_committed && !spec->container.commit)
+		json_object_set_new(o, "Volumes", json_pack("{s:{}, s:{}}", "/home/sandbox", spec->workdir));
+}
+
+/* The agent opens those in memory that are ours, and gives all but /tmp to the user. */
+static void name_folders(const struct sbx_spec *spec, json_t *o)
+{
+	const char *const ours[] = {"/tmp", "/home/sandbox", "/sandbox", spec->workdir};
+	size_t count = strcmp(spec->workdir, "/sandbox") == 0 ? 3 : 4;
+	const json_t *tmpfs = json_object_get(json_object_get(o, "HostConfig"), "Tmpfs");
+	const json_t *wished = json_object_get(spec->container.runtime, "tmpfs");
+
+	for (size_t i = 0; i < count; i++) {
+		if (json_object_get(tmpfs, ours[i]) != NULL && json_object_get(wished, ours[i]) == NULL)
+			json_array_append_new(json_object_get(o, "Entrypoint"), json_string(ours[i]));
+	}
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
 	json_t *o = json_pack(
-		"{s:s, s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
-		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "User", "0:0",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
+		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
-		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
-		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
+		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
 		describe_host(spec));
 
 	if (o == NULL) {
@@ -164,7 +173,8 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		json_decref(o);
 		return NULL;
 	}
-	json_object_set_new(o, "Cmd", describe_command(spec, o));
+	name_folders(spec, o);
+	show_committed(spec, o);
 	return o;
 }
 
