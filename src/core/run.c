@@ -67,7 +67,7 @@ int sbx_operation_begin(struct sbx_operation *op, struct sbx_error *err)
 	op->deadline_ns = sbx_deadline_ns(find_timeout_ms(s->spec, op->io));
 	s->greeting_ns = 0;
 	if (s->runs++ > 0)
-		sbx_place_usage_reset(s->place);
+		sbx_session_usage_reset(s);
 	sbx_exchange_init(&op->x, s, op->io);
 	op->attempts = sbx_network_count(s);
 	return sbx_network_start(s, err);

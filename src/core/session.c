@@ -287,6 +287,25 @@ const char *sbx_session_commit_tag(const struct sbx_session *session)
 	return sbx_place_commit_tag(session->place);
 }
 
+/* A peak that was there before the run says nothing about it. */
+void sbx_session_usage(const struct sbx_session *s, struct sbx_place_usage *ret)
+{
+	const struct sbx_place_usage *told = &s->told;
+
+	sbx_place_usage(s->place, ret);
+	if (told->oom_kills > ret->oom_kills)
+		ret->oom_kills = told->oom_kills;
+	if (told->peak_memory_bytes > ret->peak_memory_bytes &&
+	    told->peak_memory_bytes > s->earlier_peak)
+		ret->peak_memory_bytes = told->peak_memory_bytes;
+}
+
+void sbx_session_usage_reset(struct sbx_session *s)
+{
+	s->earlier_peak = s->told.peak_memory_bytes;
+	sbx_place_usage_reset(s->place);
+}
+
 const char *sbx_session_scratch(const struct sbx_session *s)
 {
 	for (size_t i = 0; i < s->setup.writable_count; i++) {

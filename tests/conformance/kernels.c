@@ -186,7 +186,7 @@ static void the_memory_limit_costs_the_state_and_is_said(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("this backend limits no memory");
+	test_need_isolation("this backend limits no memory");
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
 	cell(t, "x = 41");
 	r = cell(t, "y = []\nwhile True: y.append(bytearray(8 << 20))");

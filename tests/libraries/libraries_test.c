@@ -319,7 +319,7 @@ static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char text[256];
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	need_ruby_headers();
 	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
 		 repository_address());
@@ -344,7 +344,7 @@ static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char url[256];
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
 	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
@@ -415,7 +415,7 @@ static void where_libraries_are_switched_off_the_rest_works(void **state)
 	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), -SBX_E_INVALID);
 	expect_contains(err.msg, "switched off");
 	run_prints(t, "python", NULL, "print(2)", "2\n");
-	if (test_is_native())
+	if (test_isolates())
 		assert_int_not_equal(test_exec(t, "ls", "-d", "/opt/llm-sandbox/libraries", NULL)->exit_code, 0);
 }
 
@@ -554,7 +554,7 @@ static void a_session_that_is_ended_installs_no_more(void **state)
 	repository_release(false);
 	remove_all();
 	assert_int_equal(sbx_spec_new(&spec, &err), 0);
-	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), &err), 0);
+	assert_int_equal(test_use_backend(spec, &err), 0);
 	how.spec = spec;
 	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &h.registry, &err), 0);
 	if (sbx_registry_open(h.registry, &how, &info, &err) < 0 ||
@@ -774,7 +774,7 @@ static void a_set_is_read_only_inside(void **state)
 		"    except OSError as e:\n"
 		"        print('no')\n";
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	run_prints(*state, "python", LIST("sbx-good==1.0"), code, "no\nno\nno\nno\nno\nno\n");
 }
 
@@ -782,7 +782,7 @@ static void a_sandbox_cannot_tell_which_sets_there_are(void **state)
 {
 	struct test_sandbox *t = *state;
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	sbx_library_set_free(add("python", LIST("sbx-other")));
 	run_prints(t, "python", LIST("sbx-good==1.0"),
 		   "import os\n"

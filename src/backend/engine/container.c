@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the agent needs until it drops them too: to become the user, and to end its processes. */
-static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL"};
+/* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
+static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -51,6 +51,7 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	if (spec->container.commit || spec->container.was_committed)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
+	json_object_set_new(o, "/sandbox", sized(spec));
 	if (is_our_place(spec->workdir))
 		json_object_set_new(o, spec->workdir, sized(spec));
 	/* One that the user shows there is it. */
@@ -100,10 +101,11 @@ static void describe_limits(const struct sbx_spec *spec, json_t *host)
 	}
 	if (is_limited(spec, SBX_LIMIT_CPU_MILLI))
 		json_object_set_new(host, "NanoCpus", json_integer(cpus * 1000000));
-	/* The agent and its supervisors are processes too. */
+	/* The agent is a process too, hence one more. */
 	if (is_limited(spec, SBX_LIMIT_PROCESSES))
-		json_object_set_new(host, "PidsLimit", json_integer(processes + 32));
+		json_object_set_new(host, "PidsLimit", json_integer(processes + 1));
 	json_object_set_new(host, "Ulimits", describe_ulimits(spec));
+	json_object_set_new(host, "ShmSize", json_integer((json_int_t)spec->limits[SBX_LIMIT_DISK_BYTES]));
 }
 
 static json_t *describe_host(const struct sbx_spec *spec)
@@ -120,6 +122,20 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	if (host != NULL)
 		describe_limits(spec, host);
 	return host;
+}
+
+static const char *wish_of(const struct sbx_spec *spec, const char *name)
+{
+	return json_string_value(json_object_get(spec->container.runtime, name));
+}
+
+/* Where there is no network a container need not know this machine's name servers. */
+static void hide_resolver(json_t *container)
+{
+	json_t *host = json_object_get(container, "HostConfig");
+
+	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
 }
 
 /* Whether something of the user's is shown at this place. */
@@ -163,15 +179,16 @@ static void show_volumes(const struct sbx_spec *spec, json_t *o)
 		json_decref(volumes);
 }
 
-/* The agent opens folders that are ours. */
+/* The agent opens those that are ours, and gives all but /tmp to the user. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
-	const char *const ours[] = {"/tmp", "/home/sandbox", spec->workdir};
+	const char *const ours[] = {"/tmp", "/home/sandbox", "/sandbox", spec->workdir};
+	size_t count = strcmp(spec->workdir, "/sandbox") == 0 ? 3 : 4;
 	const json_t *tmpfs = json_object_get(json_object_get(o, "HostConfig"), "Tmpfs");
 	const json_t *wished = json_object_get(spec->container.runtime, "tmpfs");
 	const json_t *volumes = json_object_get(o, "Volumes");
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+	for (size_t i = 0; i < count; i++) {
 		bool in_memory = json_object_get(tmpfs, ours[i]) != NULL &&
 				 json_object_get(wished, ours[i]) == NULL;
 
@@ -194,6 +211,8 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
+	if (wish_of(spec, "network_mode") == NULL)
+		hide_resolver(o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
@@ -212,11 +231,6 @@ void engine_container_done(struct engine_container *container)
 }
 
 /* ---- calls ---- */
-
-static const char *wish_of(const struct sbx_spec *spec, const char *name)
-{
-	return json_string_value(json_object_get(spec->container.runtime, name));
-}
 
 static void format_create(const struct sbx_spec *spec, char *ret, size_t size)
 {

@@ -87,6 +87,9 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 
 /* ---- what isolates it (report.c) ---- */
 
+/* Whether this engine takes limits and does not set them. */
+bool engine_ignores_limits(const struct engine_client *client);
+
 /* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
 uint32_t engine_fences(const struct engine_container *container);
 

@@ -436,6 +436,16 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 
 /* ---- what it says of itself ---- */
 
+/*
+ * The kernel's count of a user's processes is of all containers, and of this machine's own user of
+ * that number: it is for where the engine sets no limit, and programs of this number are few.
+ */
+static bool counts_by_user(const struct engine_place *p)
+{
+	return p->container.asked != NULL && engine_ignores_limits(p->client) &&
+	       (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) == 0;
+}
+
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
 	const struct engine_place *p = engine(place);
@@ -448,7 +458,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	};
 	for (size_t i = 0; i < p->writable_count; i++)
 		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
-	sbx_rlimits_set(ret, p->spec.limits, (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) != 0);
+	sbx_rlimits_set(ret, p->spec.limits, !counts_by_user(p));
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -506,6 +516,10 @@ static void add_report(const struct sbx_place *place, struct sbx_report *report)
 	const struct engine_place *p = engine(place);
 
 	engine_report(p->client, &p->container, report);
+	if (p->spec.mount_count > 0)
+		sbx_report_add(report, "mount owners", SBX_MISSING,
+			       "files of mounts keep their owners; programs are %u:%u", p->spec.uid,
+			       p->spec.gid);
 }
 
 static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
