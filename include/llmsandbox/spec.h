@@ -58,7 +58,12 @@ SBX_API int sbx_spec_new(struct sbx_spec **ret, struct sbx_error *err);
 /* NULL is allowed. Sessions opened with the spec must be closed first. */
 SBX_API void sbx_spec_free(struct sbx_spec *spec);
 
-/* "native" (the default); SBX_E_NOT_FOUND names the backends that there are. */
+/*
+ * "native" (the default), "docker", "podman", "micromamba", which is docker with an environment (see
+ * container.h), or "auto": native where this machine isolates with it, and else the first engine that
+ * answers, which is found at once; where the spec already names an image or a container, an engine.
+ * SBX_E_NOT_FOUND names the backends that there are; SBX_E_UNAVAILABLE: for auto there is none.
+ */
 SBX_API int sbx_spec_set_backend(struct sbx_spec *spec, const char *name, struct sbx_error *err);
 
 /* SBX_E_INVALID when value is outside the limit's range. */
@@ -88,8 +93,9 @@ SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
 SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
 
 /*
- * The image that a container is made of ("debian:12"); of the engines' backends only. NULL: the
- * backend's own choice. It is copied.
+ * The image that a container is made of ("debian:12"); of the engines' backends only. NULL, the
+ * default: that of the language, which is "llm-sandbox/LANGUAGE" where the engine has it, and else a
+ * public one. It is copied. More about containers is in container.h.
  */
 SBX_API int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err);
 

@@ -8,6 +8,7 @@
 
 #include "agent/fence.h"
 #include "agent/files.h"
+#include "agent/guest.h"
 #include "agent/programs.h"
 #include "agent/proxy.h"
 #include "wire/conn.h"
@@ -26,6 +27,7 @@ struct agent {
 	uint64_t life_ends_ns; /* when the sandbox is over whatever runs; 0: never */
 	struct transfer transfer;
 	struct proxy proxy;
+	struct guest guest;
 };
 
 /* Act on one frame of the host; -code ends the agent. */

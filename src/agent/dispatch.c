@@ -25,6 +25,9 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 
 	if (a->is_set_up || !wire_setup_parse(frame->payload, frame->len, &a->setup))
 		return malformed(frame, err);
+	r = guest_make_folder(&a->guest, &a->setup);
+	if (r < 0)
+		return sbx_fail_errno(err, -r, "cannot make the work folder '%.128s'", a->setup.workdir);
 	r = agent_fence_up(&a->fence, &a->setup, &ready);
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");

@@ -185,14 +185,16 @@ static void open_stream(struct agent *a, bool in_pipes)
 		sbx_conn_init(&a->conn, AGENT_STREAM_FD, 'h');
 }
 
-/* With --stdio the stream is stdin and stdout, else descriptor 3. */
+/* With --stdio the stream is stdin and stdout, else descriptor 3; --guest behind it: see guest.h. */
 int main(int argc, char **argv)
 {
 	static struct agent agent;
-	bool in_pipes = argc == 2 && strcmp(argv[1], "--stdio") == 0;
+	bool in_pipes = argc >= 2 && strcmp(argv[1], "--stdio") == 0;
 	struct sbx_error err;
 	int r;
 
+	if (argc == 3 && strcmp(argv[2], "--guest") == 0)
+		guest_arrive(&agent.guest, argv[0]);
 	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
 	open_stream(&agent, in_pipes);
@@ -210,6 +212,7 @@ int main(int argc, char **argv)
 	transfer_abort(&agent.transfer);
 	proxy_done(&agent.proxy);
 	programs_end(&agent.programs);
+	guest_leave(&agent.guest, &agent.fence);
 	if (r < 0)
 		say_goodbye(&agent, &err);
 	return 0;

@@ -65,6 +65,11 @@ bool sbx_backend_has_own_tools(const struct sbx_backend *backend)
 	return backend->own_tools;
 }
 
+int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err)
+{
+	return backend->probe != NULL ? backend->probe(err) : 0;
+}
+
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err)
 {
@@ -84,6 +89,16 @@ int sbx_place_stream(const struct sbx_place *place)
 int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
 	return place->backend->setup(place, ret, err);
+}
+
+const char *const *sbx_place_env(const struct sbx_place *place)
+{
+	return place->backend->env != NULL ? place->backend->env(place) : NULL;
+}
+
+const char *sbx_place_commit_tag(const struct sbx_place *place)
+{
+	return place->backend->commit_tag != NULL ? place->backend->commit_tag(place) : NULL;
 }
 
 int sbx_place_failure(struct sbx_place *place, struct sbx_error *err)

@@ -47,6 +47,9 @@ bool sbx_backend_shows_mounts(const struct sbx_backend *backend);
 /* Whether tool chains are those of an image, and not of this machine. */
 bool sbx_backend_has_own_tools(const struct sbx_backend *backend);
 
+/* Whether what makes the places answers at all: 0, or why it does not. */
+int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err);
+
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err);
@@ -59,6 +62,12 @@ int sbx_place_stream(const struct sbx_place *place);
 
 /* What to send the agent as SETUP; free with wire_setup_done(). */
 int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);
+
+/* Variables that the place's image sets for programs, "NAME=value", NULL-terminated; or NULL. */
+const char *const *sbx_place_env(const struct sbx_place *place);
+
+/* The image that the place is kept as when it is closed, or NULL. */
+const char *sbx_place_commit_tag(const struct sbx_place *place);
 
 /*
  * Why the stream ended before HELLO: fills err when the place knows and returns -code, else 0.

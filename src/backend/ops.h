@@ -19,9 +19,12 @@ struct sbx_backend {
 	const char *name;
 	bool own_tools; /* programs are those of an image, and its folders may be on another machine */
 	bool no_mounts; /* programs see the files of this machine, where they are */
+	int (*probe)(struct sbx_error *err); /* or NULL: nothing has to answer */
 	int (*print_plan)(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err);
 	int (*open)(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err);
 	int (*setup)(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);
+	const char *const *(*env)(const struct sbx_place *place);      /* or NULL: no image, */
+	const char *(*commit_tag)(const struct sbx_place *place); /* and nothing is kept */
 	int (*failure)(struct sbx_place *place, struct sbx_error *err);
 	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
 	void (*usage_reset)(struct sbx_place *place);

@@ -5,9 +5,11 @@
  */
 #pragma once
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/spec.h>
 
 struct sbx_network;
+struct json_t;
 
 struct sbx_mount {
 	char *host;   /* resolved and absolute, owned */
@@ -19,6 +21,24 @@ struct sbx_mount {
 #define SBX_MOUNTS_MAX	 48
 #define SBX_ENV_MAX	 1024
 
+/* What only container engines have; each text is owned, or NULL. */
+struct sbx_container {
+	char *image;	  /* NULL: the first of these two that the engine has or gets … */
+	char *choices[2]; /* … which core names for a session, by its language */
+	char *dockerfile; /* absolute */
+	char *tag;	  /* of what is built */
+	char *id;	  /* of a container that is there already */
+	char *commit_tag;
+	char *environment;	  /* of micromamba */
+	char *user;		  /* a name in the image's /etc/passwd, in place of uid and gid */
+	struct json_t *runtime;	  /* runtime_configs without what the spec itself has; or NULL */
+	unsigned int unlimited;	  /* bits 1 << enum sbx_limit: no limit of the container's own */
+	enum sbx_pull pull;
+	bool keep_template, commit;
+	sbx_engine_line_fn *on_progress; /* or NULL */
+	void *userdata;
+};
+
 struct sbx_spec {
 	const struct sbx_backend *backend;
 	uint64_t limits[SBX_LIMIT_COUNT];
@@ -28,7 +48,7 @@ struct sbx_spec {
 	size_t mount_count;
 	uint32_t uid, gid;
 	char *workdir; /* owned */
-	char *image; /* owned; NULL: the backend's own choice */
+	struct sbx_container container;
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */

@@ -59,18 +59,33 @@ static int set_list(struct env *env, const char *const *list, struct sbx_error *
 	return r;
 }
 
+static bool is_writable(const struct wire_setup *setup, const char *path)
+{
+	for (size_t i = 0; i < setup->writable_count; i++) {
+		if (strcmp(setup->writable[i], path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The image's variables are below ours; but its tools are where its own PATH says. */
 static int set_standard(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
 {
 	const struct wire_setup *setup = &from->session->setup;
+	const char *const *image = sbx_place_env(from->session->place);
+	const char *path = NULL;
+	int r = set_list(env, image, err);
+
+	for (; path == NULL && image != NULL && *image != NULL; image++)
+		path = strncmp(*image, "PATH=", 5) == 0 ? *image + 5 : NULL;
 	const char *const pairs[][2] = {
-		{"PATH", SBX_LANG_PATH},
-		{"HOME", setup->writable_count > 0 ? "/home/sandbox" : setup->workdir},
+		{"PATH", path ? path : SBX_LANG_PATH},
+		{"HOME", is_writable(setup, "/home/sandbox") ? "/home/sandbox" : setup->workdir},
 		{"TMPDIR", sbx_session_scratch(from->session)},
 		{"USER", "sandbox"},
 		{"LOGNAME", "sandbox"},
 		{"LANG", "C.UTF-8"},
 	};
-	int r = 0;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && r == 0; i++)
 		r = set_pair(env, pairs[i][0], pairs[i][1], err);

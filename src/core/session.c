@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "core/container.h"
 #include "core/link.h"
 #include "core/support.h"
 #include "core/toolchain.h"
@@ -45,7 +46,7 @@ static void report_fences(struct sbx_session *s, const struct wire_ready *ready)
 		const struct fence_row *row = &fence_rows[i];
 
 		if (!(s->setup.fences & 1u << i))
-			sbx_report_add(&s->report, row->name, SBX_OFF, "not asked for by this backend");
+			sbx_report_add(&s->report, row->name, SBX_OFF, "not asked for");
 		else if (ready->fence_errno[i] == 0)
 			sbx_report_add(&s->report, row->name, SBX_ENFORCED, "%s", row->how);
 		else
@@ -177,14 +178,20 @@ static unsigned int add_cache_mounts(struct sbx_spec *copy)
 static int open_place(struct sbx_session *s, struct sbx_error *err)
 {
 	struct sbx_spec copy = *s->spec;
-	int r;
+	int r = sbx_container_check(&copy, err);
 
+	if (r < 0)
+		return r;
 	if (!sbx_backend_has_own_tools(copy.backend)) {
 		s->caches = add_cache_mounts(&copy);
 		sbx_libraries_show(&s->libraries, &copy);
 		sbx_support_show(s, &copy);
+	} else {
+		r = sbx_container_choose(&copy, err);
 	}
-	r = sbx_place_open(&copy, &s->place, err);
+	if (r == 0)
+		r = sbx_place_open(&copy, &s->place, err);
+	sbx_container_free_choices(&copy);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;
 }
@@ -246,6 +253,11 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_session_artifacts_done(&s->artifacts);
 	free(s->support);
 	free(s);
+}
+
+const char *sbx_session_commit_tag(const struct sbx_session *session)
+{
+	return sbx_place_commit_tag(session->place);
 }
 
 const char *sbx_session_scratch(const struct sbx_session *s)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "core/container.h"
 #include "lang/lang.h"
 
 #include <errno.h>
@@ -84,22 +85,9 @@ void sbx_spec_free(struct sbx_spec *spec)
 		free(spec->mounts[i].inside);
 	}
 	free(spec->workdir);
-	free(spec->image);
+	sbx_container_done(&spec->container);
 	sbx_network_free(spec->network);
 	free(spec);
-}
-
-int sbx_spec_set_backend(struct sbx_spec *spec, const char *name, struct sbx_error *err)
-{
-	struct sbx_error lent;
-	const struct sbx_backend *backend = sbx_backend_find(name);
-
-	err = err ? err : &lent;
-	if (backend == NULL)
-		return sbx_fail(err, SBX_E_NOT_FOUND, "there is no backend '%.64s'; there is: %s",
-				name, sbx_backend_names());
-	spec->backend = backend;
-	return 0;
 }
 
 int sbx_spec_set_limit(struct sbx_spec *spec, enum sbx_limit limit, uint64_t value,
@@ -277,23 +265,6 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 	return 0;
 }
 
-int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
-{
-	struct sbx_error lent;
-	char *copy = image ? strdup(image) : NULL;
-
-	err = err ? err : &lent;
-	if (image != NULL && (image[0] == '\0' || image[0] == '-' || strlen(image) > 512)) {
-		free(copy);
-		return sbx_fail(err, SBX_E_INVALID, "'%.128s' is no name of an image", image);
-	}
-	if (image != NULL && copy == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot keep the name of the image");
-	free(spec->image);
-	spec->image = copy;
-	return 0;
-}
-
 int sbx_spec_set_language(struct sbx_spec *spec, const char *language, struct sbx_error *err)
 {
 	const struct sbx_lang *lang = language ? sbx_lang_find(language) : NULL;
@@ -320,10 +291,16 @@ int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_erro
 {
 	struct sbx_error lent;
 	auto_buf struct sbx_buf out = SBX_BUF_INIT(MIB);
+	struct sbx_spec copy = *spec;
 	int r;
 
 	err = err ? err : &lent;
-	r = sbx_backend_print_plan(spec, &out, err);
+	r = sbx_container_check(spec, err);
+	if (r == 0 && sbx_backend_has_own_tools(spec->backend))
+		r = sbx_container_choose(&copy, err);
+	if (r == 0)
+		r = sbx_backend_print_plan(&copy, &out, err);
+	sbx_container_free_choices(&copy);
 	if (r < 0)
 		return r;
 	*ret = sbx_buf_take(&out);

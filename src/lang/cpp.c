@@ -20,6 +20,7 @@ const struct sbx_lang sbx_lang_cpp = {
 	},
 	.extensions = SBX_ARGV(".cpp", ".cc", ".cxx", ".c++"),
 	.file_name = "main.cpp",
+	.image = "gcc:14",
 	.tools = SBX_ARGV("g++"),
 	.version = SBX_ARGV("g++", "-dumpfullversion"),
 	.compile = SBX_ARGV("g++", "-std=c++17", "-O2", "-Wall", "-pthread", "-o", "{build}/main",

@@ -46,6 +46,7 @@ const struct sbx_lang sbx_lang_go = {
 	},
 	.extensions = SBX_ARGV(".go"),
 	.file_name = "main.go",
+	.image = "golang:1.23",
 	.tools = SBX_ARGV("go"),
 	.version = SBX_ARGV("go", "version"),
 	.compile = SBX_ARGV("go", "build", "-o", "{build}/main", "{src}"),

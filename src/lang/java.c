@@ -25,6 +25,7 @@ const struct sbx_lang sbx_lang_java = {
 	},
 	.extensions = SBX_ARGV(".java"),
 	.file_name = "Main.java",
+	.image = "eclipse-temurin:21",
 	.tools = SBX_ARGV("javac", "java"),
 	.version = SBX_ARGV("java", "-version"),
 	.compile = SBX_JAVA_COMPILE(),

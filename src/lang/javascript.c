@@ -21,6 +21,7 @@ const struct sbx_lang sbx_lang_javascript = {
 	},
 	.extensions = SBX_ARGV(".js", ".mjs", ".cjs"),
 	.file_name = "main.js",
+	.image = "node:22-slim",
 	.tools = SBX_ARGV("node"),
 	.version = SBX_ARGV("node", "--version"),
 	.run = SBX_ARGV("node", "{src}"),

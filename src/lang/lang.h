@@ -121,6 +121,7 @@ struct sbx_lang {
 	struct sbx_language_info info;
 	const char *const *extensions; /* that tell this language: ".cpp", ".cc" … */
 	const char *file_name;	       /* "main.cpp" */
+	const char *image;	       /* a public one with the tool chain, for container engines */
 	const char *const *tools;      /* programs that must be in PATH, NULL-terminated */
 	const char *const *version;    /* argv; the version is the first n.n.n it prints */
 	const char *const *compile;    /* NULL: not compiled */

@@ -23,6 +23,7 @@ const struct sbx_lang sbx_lang_python = {
 	},
 	.extensions = SBX_ARGV(".py", ".pyw"),
 	.file_name = "main.py",
+	.image = "python:3-slim",
 	.tools = SBX_ARGV("python3"),
 	.version = SBX_ARGV("python3", "--version"),
 	.run = SBX_ARGV("python3", "{src}"),

@@ -19,6 +19,7 @@ const struct sbx_lang sbx_lang_r = {
 	},
 	.extensions = SBX_ARGV(".r"),
 	.file_name = "main.R",
+	.image = "r-base:latest",
 	.tools = SBX_ARGV("Rscript"),
 	.version = SBX_ARGV("Rscript", "--version"),
 	.run = SBX_ARGV("Rscript", "{src}"),

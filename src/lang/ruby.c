@@ -23,6 +23,7 @@ const struct sbx_lang sbx_lang_ruby = {
 	},
 	.extensions = SBX_ARGV(".rb"),
 	.file_name = "main.rb",
+	.image = "ruby:3.3-slim",
 	.tools = SBX_ARGV("ruby"),
 	.version = SBX_ARGV("ruby", "--version"),
 	.run = SBX_ARGV("ruby", "{src}"),

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/container.h"
 
+#include "backend/engine/runtime.h"
+#include "backend/engine/tar.h"
+#include "base/buf.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,17 +24,28 @@ static json_t *list_of(const char *const *items, size_t count)
 
 /* ---- the description ---- */
 
-/* Folders of their own in memory, which count against the memory limit as well. */
+static json_t *sized(const struct sbx_spec *spec)
+{
+	return json_sprintf("rw,exec,nosuid,nodev,mode=1777,size=%llu",
+			    (unsigned long long)spec->limits[SBX_LIMIT_DISK_BYTES]);
+}
+
+/*
+ * Folders of their own in memory, which count against the memory limit as well. What is to be committed
+ * must be in the container's own root.
+ */
 static json_t *describe_tmpfs(const struct sbx_spec *spec)
 {
-	unsigned long long size = spec->limits[SBX_LIMIT_DISK_BYTES];
 	json_t *o = json_object();
 
-	json_object_set_new(o, "/tmp", json_sprintf("rw,exec,nosuid,nodev,mode=1777,size=%llu", size));
-	json_object_set_new(o, "/home/sandbox",
-			    json_sprintf("rw,exec,nosuid,nodev,mode=1777,size=%llu", size));
-	json_object_set_new(o, spec->workdir,
-			    json_sprintf("rw,exec,nosuid,nodev,mode=1777,size=%llu", size));
+	json_object_set_new(o, "/tmp", sized(spec));
+	if (spec->container.commit)
+		return o;
+	json_object_set_new(o, "/home/sandbox", sized(spec));
+	json_object_set_new(o, spec->workdir, sized(spec));
+	/* One that the user shows there is it. */
+	for (size_t i = 0; i < spec->mount_count; i++)
+		json_object_del(o, spec->mounts[i].inside);
 	return o;
 }
 
@@ -58,68 +73,174 @@ static json_t *describe_ulimits(const struct sbx_spec *spec)
 			 files, "Name", "nproc", "Soft", (json_int_t)32768, "Hard", (json_int_t)32768);
 }
 
-static json_t *describe_host(const struct sbx_spec *spec)
+static bool is_limited(const struct sbx_spec *spec, enum sbx_limit limit)
+{
+	return (spec->container.unlimited & 1u << limit) == 0;
+}
+
+static void describe_limits(const struct sbx_spec *spec, json_t *host)
 {
 	json_int_t memory = (json_int_t)spec->limits[SBX_LIMIT_MEMORY_BYTES];
+	json_int_t cpus = (json_int_t)spec->limits[SBX_LIMIT_CPU_MILLI];
+	json_int_t processes = (json_int_t)spec->limits[SBX_LIMIT_PROCESSES];
 
-	return json_pack("{s:b, s:s, s:o, s:o, s:b, s:[s], s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:{s:s}}",
-			 "AutoRemove", true, "NetworkMode", "none", "CapDrop",
-			 json_pack("[s]", "ALL"), "CapAdd",
-			 list_of(capabilities, sizeof(capabilities) / sizeof(capabilities[0])),
-			 "ReadonlyRootfs", true, "SecurityOpt", "no-new-privileges", "Tmpfs",
-			 describe_tmpfs(spec), "Binds", describe_binds(spec), "Ulimits",
-			 describe_ulimits(spec), "PidsLimit",
-			 /* The agent and its supervisors are processes too. */
-			 (json_int_t)spec->limits[SBX_LIMIT_PROCESSES] + 32, "Memory", memory,
-			 "MemorySwap", memory, "NanoCpus",
-			 (json_int_t)spec->limits[SBX_LIMIT_CPU_MILLI] * 1000000, "LogConfig", "Type",
-			 "none");
+	if (is_limited(spec, SBX_LIMIT_MEMORY_BYTES)) {
+		json_object_set_new(host, "Memory", json_integer(memory));
+		json_object_set_new(host, "MemorySwap", json_integer(memory));
+	}
+	if (is_limited(spec, SBX_LIMIT_CPU_MILLI))
+		json_object_set_new(host, "NanoCpus", json_integer(cpus * 1000000));
+	/* The agent and its supervisors are processes too. */
+	if (is_limited(spec, SBX_LIMIT_PROCESSES))
+		json_object_set_new(host, "PidsLimit", json_integer(processes + 32));
+	json_object_set_new(host, "Ulimits", describe_ulimits(spec));
+}
+
+static json_t *describe_host(const struct sbx_spec *spec)
+{
+	/* A commit comes when the agent has ended, and then there must be something to commit. */
+	bool keeps = spec->container.commit;
+	json_t *host = json_pack("{s:b, s:s, s:[s], s:o, s:b, s:[s], s:o, s:o, s:{s:s}}", "AutoRemove",
+				 !keeps, "NetworkMode", "none", "CapDrop", "ALL", "CapAdd",
+				 list_of(capabilities, sizeof(capabilities) / sizeof(capabilities[0])),
+				 "ReadonlyRootfs", !keeps, "SecurityOpt", "no-new-privileges", "Tmpfs",
+				 describe_tmpfs(spec), "Binds", describe_binds(spec), "LogConfig", "Type",
+				 "none");
+
+	if (host != NULL)
+		describe_limits(spec, host);
+	return host;
 }
 
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
-				  struct sbx_error *err)
+				  const char *image, struct sbx_error *err)
 {
-	json_t *o;
+	json_t *o = json_pack(
+		"{s:s, s:[s], s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
+		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User", "0:0",
+		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
+		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
+		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
+		describe_host(spec));
 
-	(void)flavor;
-	if (spec->image == NULL) {
-		sbx_fail(err, SBX_E_INVALID, "there is no image to make a container of; name one");
+	if (o == NULL) {
+		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
-	o = json_pack("{s:s, s:[s], s:[s], s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
-		      spec->image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User",
-		      "0:0", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true, "AttachStdout",
-		      true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
-		      "llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
-		      describe_host(spec));
-	if (o == NULL)
-		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
+	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
+		json_decref(o);
+		return NULL;
+	}
 	return o;
+}
+
+void engine_container_done(struct engine_container *container)
+{
+	json_decref(container->asked);
+	free(container->warnings);
+	container->asked = NULL;
+	container->warnings = NULL;
 }
 
 /* ---- calls ---- */
 
-int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
-			    struct engine_container *ret, struct sbx_error *err)
+static const char *wish_of(const struct sbx_spec *spec, const char *name)
 {
-	json_t *answer = NULL, *body = engine_container_describe(engine_client_flavor(client), spec, err);
-	const char *id;
+	return json_string_value(json_object_get(spec->container.runtime, name));
+}
+
+static void format_create(const struct sbx_spec *spec, char *ret, size_t size)
+{
+	const char *name = wish_of(spec, "name"), *platform = wish_of(spec, "platform");
+
+	snprintf(ret, size, "/containers/create%s%s%s%s%s", name || platform ? "?" : "",
+		 name ? "name=" : "", name ? name : "", platform ? name ? "&platform=" : "platform=" : "",
+		 platform ? platform : "");
+}
+
+/* Engines differ in the number of it, and not in these words. */
+static int explain(const struct sbx_spec *spec, int r, struct sbx_error *err)
+{
+	const char *name = wish_of(spec, "name");
+
+	if (r == 0 || name == NULL || strstr(err->msg, "already in use") == NULL)
+		return r;
+	return sbx_fail(err, SBX_E_INVALID, "there is a container called '%.128s' already; choose another name",
+			name);
+}
+
+/* The engine's remarks about what it was asked for, in one line. */
+static char *join_warnings(const json_t *answer)
+{
+	struct sbx_buf text = SBX_BUF_INIT(512);
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "Warnings"), i, item)
+		sbx_buf_printf(&text, "%s%.200s", i > 0 ? "; " : "", json_string_value(item) ?: "");
+	if (text.len > 0 && !text.failed)
+		return sbx_buf_take(&text);
+	sbx_buf_done(&text);
+	return NULL;
+}
+
+static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+{
+	const char *id = json_string_value(json_object_get(answer, "Id"));
+
+	if (id == NULL || strlen(id) >= sizeof(ret->id) ||
+	    strspn(id, "0123456789abcdef") != strlen(id))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return 0;
+}
+
+int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
+			    const char *image, struct engine_container *ret, struct sbx_error *err)
+{
+	json_t *answer = NULL, *body;
+	char path[320];
 	int r;
 
+	body = engine_container_describe(engine_client_flavor(client), spec, image, err);
 	if (body == NULL)
 		return -(int)err->code;
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = "/containers/create",
-							 .body = body},
+	format_create(spec, path, sizeof(path));
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
 			&answer, err);
+	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
+	if (r == 0) {
+		ret->asked = json_incref(body);
+		ret->warnings = join_warnings(answer);
+	}
 	json_decref(body);
-	id = json_string_value(json_object_get(answer, "Id"));
-	if (r == 0 && (id == NULL || strlen(id) >= sizeof(ret->id) ||
-		       strspn(id, "0123456789abcdef") != strlen(id)))
-		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
-	if (r == 0)
-		snprintf(ret->id, sizeof(ret->id), "%s", id);
 	json_decref(answer);
 	return r;
+}
+
+int engine_container_put(struct engine_client *client, const struct engine_container *container,
+			 const char *folder, const struct sbx_buf *tar, struct sbx_error *err)
+{
+	char path[512];
+
+	if (tar->failed)
+		return sbx_fail_errno(err, ENOMEM, "cannot pack files for the container");
+	snprintf(path, sizeof(path), "/containers/%s/archive?path=%s", container->id, folder);
+	return engine_call(client, &(struct engine_request){.method = "PUT", .path = path,
+							    .raw = tar->data, .raw_len = tar->len,
+							    .raw_type = "application/x-tar"},
+			   NULL, err);
+}
+
+int engine_container_make_folders(struct engine_client *client, const struct sbx_spec *spec,
+				  const struct engine_container *container, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf tar = SBX_BUF_INIT(1u << 20);
+
+	engine_tar_add_folder(&tar, spec->workdir + 1, 0755, spec->uid, spec->gid);
+	engine_tar_add_folder(&tar, "home/sandbox", 0755, spec->uid, spec->gid);
+	engine_tar_end(&tar);
+	return engine_container_put(client, container, "/", &tar, err);
 }
 
 static int call(struct engine_client *client, const char *method, const char *path,
@@ -135,6 +256,8 @@ int engine_container_start(struct engine_client *client, const struct engine_con
 {
 	char path[256];
 
+	if (container->program[0] != '\0')
+		return 0;
 	snprintf(path, sizeof(path), "/containers/%s/start", container->id);
 	return call(client, "POST", path, 0, err);
 }
@@ -144,6 +267,8 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 {
 	char path[256];
 
+	if (container->program[0] != '\0')
+		return engine_exec_attach(client, container, ret, err);
 	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
 		 container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
@@ -155,7 +280,10 @@ int engine_container_remove(struct engine_client *client, const struct engine_co
 	char path[256];
 	int r;
 
-	snprintf(path, sizeof(path), "/containers/%s?force=1&v=0", container->id);
+	if (container->program[0] != '\0')
+		return 0;
+	/* With the volumes that the image has declared and nobody has named. */
+	snprintf(path, sizeof(path), "/containers/%s?force=1&v=1", container->id);
 	r = call(client, "DELETE", path, 404, err);
 	/* It removes itself at the same time. */
 	return r < 0 && engine_status(client) == 409 ? 0 : r;

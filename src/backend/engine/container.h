@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "backend/backend.h"
 #include "backend/engine/client.h"
 #include "backend/spec.h"
 
@@ -14,27 +15,88 @@
 
 struct engine_container {
 	char id[ENGINE_ID_MAX];
+	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
+	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
+	char program[64];   /* of somebody else's: the agent in it; "" in ours */
 };
 
-/* What to ask the engine for, as the JSON of its API: the caller's. NULL: err says why. */
+/*
+ * What to ask the engine for, as the JSON of its API: the caller's. Our own safe defaults, and
+ * over them what the spec's runtime_configs say. NULL: err says why.
+ */
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
-				  struct sbx_error *err);
+				  const char *image, struct sbx_error *err);
 
-/* Make it; SBX_E_NOT_FOUND when there is no such image here. */
+/* Make it of an image that the engine has. */
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
-			    struct engine_container *ret, struct sbx_error *err);
+			    const char *image, struct engine_container *ret, struct sbx_error *err);
+
+/*
+ * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
+ * removes itself when it runs. *ret_env has the variables of the container.
+ */
+int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
+			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+
+/* The agent's streams in one that is somebody else's. */
+int engine_exec_attach(struct engine_client *client, const struct engine_container *container,
+		       struct engine_stream **ret, struct sbx_error *err);
+
+/* The user's folders in its root, where they are no tmpfs; before it is started. */
+int engine_container_make_folders(struct engine_client *client, const struct sbx_spec *spec,
+				  const struct engine_container *container, struct sbx_error *err);
+
+/* A tar archive, unpacked in a folder of it. */
+int engine_container_put(struct engine_client *client, const struct engine_container *container,
+			 const char *folder, const struct sbx_buf *tar, struct sbx_error *err);
 
 /* Start it; its stream must be attached before. */
 int engine_container_start(struct engine_client *client, const struct engine_container *container,
 			   struct sbx_error *err);
 
-/* Its streams, from its first byte on. */
+/* The agent's streams, from its first byte on. */
 int engine_container_attach(struct engine_client *client, const struct engine_container *container,
 			    struct engine_stream **ret, struct sbx_error *err);
 
-/* Kill it if it runs, and remove it; no error when it is gone. */
+/* Kill it if it runs, and remove it; no error when it is gone. Somebody else's stays as it is. */
 int engine_container_remove(struct engine_client *client, const struct engine_container *container,
 			    struct sbx_error *err);
+
+void engine_container_done(struct engine_container *container);
+
+/* ---- what is kept of it (commit.c) ---- */
+
+/* A name that the engine has no image of: the spec's, or a fresh one. The caller's. */
+int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec, const char *image,
+		       char **ret, struct sbx_error *err);
+
+/* Make an image of what is in it, which starts as config, the one it was made of, says. */
+int engine_commit(struct engine_client *client, const struct engine_container *container,
+		  const json_t *config, const char *name, struct sbx_error *err);
+
+/* ---- its variables (env.c) ---- */
+
+/* Out of the image's list, and the name of a micromamba environment or NULL; freed with sbx_strv_free(). */
+int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err);
+
+/* ---- its users (user.c) ---- */
+
+/* The ids of a name in its /etc/passwd. */
+int engine_user_find(struct engine_client *client, const struct engine_container *container,
+		     const char *name, uint32_t *ret_uid, uint32_t *ret_gid, struct sbx_error *err);
+
+/* ---- what isolates it (report.c) ---- */
+
+/* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
+uint32_t engine_fences(const struct engine_container *container);
+
+/* The places that programs may write at, beside the work folder: *ret_count of them, copies. */
+int engine_writable(const struct engine_container *container, const struct sbx_spec *spec,
+		    char **ret, size_t max, size_t *ret_count, struct sbx_error *err);
+
+/* granted is the engine's own description of the container that runs, or NULL. */
+void engine_report(const struct engine_client *client, const struct engine_container *container,
+		   const json_t *granted, struct sbx_report *report);
 
 /* ---- the agent's volume ---- */
 
@@ -42,6 +104,9 @@ int engine_container_remove(struct engine_client *client, const struct engine_co
 
 /* The volume's name: "llm-sandbox-agent-" and the digest of what is in it. */
 const char *engine_volume_name(void);
+
+/* Append the agent under this name, and the archive's end. */
+void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
 /* Make it with the agent in it, by way of a container of this image that is never started. */
 int engine_volume_fill(struct engine_client *client, const char *image, struct sbx_error *err);

@@ -8,11 +8,13 @@
  * the container removes itself.
  */
 #include "backend/engine/container.h"
+#include "backend/engine/image.h"
 #include "backend/engine/relay.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/strv.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,17 +25,23 @@
 #include <unistd.h>
 
 #define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
+#define REMOVAL_MS 20000
 
 struct engine_place {
 	struct sbx_place base;
 	struct engine_client *client;
+	struct engine_image image;
 	struct engine_container container;
 	struct engine_relay relay;
-	char *workdir;
-	uint32_t uid, gid;
-	uint64_t limits[SBX_LIMIT_COUNT];
+	struct sbx_spec spec; /* what of it lives as long as a session; its mounts' paths do not */
+	char *workdir;	      /* the spec's, or of our own in somebody else's container */
+	char **env;	      /* of the image */
+	char *commit_tag;     /* or NULL */
+	char *writable[WIRE_WRITABLE_MAX];
+	size_t writable_count;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
+	json_t *granted; /* the engine's own description of the container that runs, or NULL */
 	bool over;   /* the thread has ended, or was never started */
 	bool closed; /* nobody but the thread has the place any more */
 	struct sbx_error failure; /* why it was not started; else .code is SBX_OK */
@@ -56,6 +64,13 @@ static void free_place(struct engine_place *p)
 	engine_client_close(p->client);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->changed);
+	engine_image_done(&p->image);
+	engine_container_done(&p->container);
+	for (size_t i = 0; i < p->writable_count; i++)
+		free(p->writable[i]);
+	json_decref(p->granted);
+	sbx_strv_free(p->env);
+	free(p->commit_tag);
 	free(p->workdir);
 	free(p);
 }
@@ -79,13 +94,78 @@ static void engine_kill(struct sbx_place *place)
 	shutdown(place->stream_fd, SHUT_RDWR);
 }
 
+/* What is made or removed at the end is so when the session is closed, and not some time later. */
+static bool has_more_to_do(const struct engine_place *p)
+{
+	return p->commit_tag != NULL || (p->image.made_here && !p->spec.container.keep_template);
+}
+
+static void wait_until_over(struct engine_place *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (!p->over)
+		pthread_cond_wait(&p->changed, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void engine_close(struct sbx_place *place)
 {
 	engine_kill(place);
+	if (has_more_to_do(engine(place)))
+		wait_until_over(engine(place));
 	leave(engine(place), &engine(place)->closed);
 }
 
 /* ---- the thread ---- */
+
+/* What was granted may be less than what was asked for: the report tells of it. */
+static void look(struct engine_place *p)
+{
+	struct sbx_error ignored;
+	json_t *granted = NULL;
+	char path[256];
+
+	if (p->container.asked == NULL)
+		return;
+	snprintf(path, sizeof(path), "/containers/%s/json", p->container.id);
+	engine_call(p->client, &(struct engine_request){.method = "GET", .path = path}, &granted,
+		    &ignored);
+	pthread_mutex_lock(&p->lock);
+	p->granted = granted;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void commit(struct engine_place *p)
+{
+	struct sbx_error err;
+	int r = engine_commit(p->client, &p->container, p->image.config, p->commit_tag, &err);
+
+	if (r < 0)
+		engine_say(&p->spec, "%s", err.msg);
+	else
+		engine_say(&p->spec, "committed to the image %s", p->commit_tag);
+}
+
+/* An image that is in use is not removed; that a container is gone takes an engine a moment. */
+static void remove_image(struct engine_place *p)
+{
+	struct engine_request request = {.method = "POST", .accept = 404, .timeout_ms = REMOVAL_MS};
+	struct sbx_error ignored;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", p->container.id);
+	request.path = path;
+	engine_call(p->client, &request, NULL, &ignored);
+	engine_image_remove(p->client, p->image.name);
+}
+
+static void run(struct engine_place *p)
+{
+	look(p);
+	engine_relay_run(&p->relay);
+	if (p->commit_tag != NULL)
+		commit(p);
+}
 
 static void *thread_main(void *arg)
 {
@@ -99,9 +179,11 @@ static void *thread_main(void *arg)
 		pthread_mutex_unlock(&p->lock);
 		shutdown(p->relay.fd, SHUT_RDWR);
 	} else {
-		engine_relay_run(&p->relay);
+		run(p);
 	}
 	engine_container_remove(p->client, &p->container, &ignored);
+	if (p->image.made_here && !p->spec.container.keep_template)
+		remove_image(p);
 	leave(p, &p->over);
 	return NULL;
 }
@@ -145,11 +227,83 @@ static bool has_volume(struct engine_client *client)
 	return engine_call(client, &request, NULL, &ignored) == 0;
 }
 
-static int create(struct engine_place *p, const struct sbx_spec *spec, struct sbx_error *err)
+static int find_user(struct engine_place *p, struct sbx_error *err)
 {
-	int r = has_volume(p->client) ? 0 : engine_volume_fill(p->client, spec->image, err);
+	const char *name = p->spec.container.user;
 
-	return r < 0 ? r : engine_container_create(p->client, spec, &p->container, err);
+	return name == NULL ? 0
+			    : engine_user_find(p->client, &p->container, name, &p->spec.uid, &p->spec.gid,
+					       err);
+}
+
+/* All that is done to a container before it is started. */
+static int prepare(struct engine_place *p, struct sbx_error *err)
+{
+	int r = find_user(p, err);
+
+	if (r == 0 && p->spec.container.commit)
+		r = engine_container_make_folders(p->client, &p->spec, &p->container, err);
+	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+					   &p->writable_count, err);
+}
+
+static int make_container(struct engine_place *p, struct sbx_error *err)
+{
+	struct sbx_error ignored;
+	int r = 0;
+
+	if (!has_volume(p->client))
+		r = engine_volume_fill(p->client, p->image.name, err);
+	if (r == 0)
+		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
+	if (r < 0)
+		return r;
+	r = prepare(p, err);
+	if (r < 0)
+		engine_container_remove(p->client, &p->container, &ignored);
+	return r;
+}
+
+/* The image is ours to remove again where it was made for this. */
+static int create(struct engine_place *p, struct sbx_error *err)
+{
+	const struct sbx_container *c = &p->spec.container;
+	int r = engine_image_get(p->client, &p->spec, &p->image, err);
+
+	if (r < 0)
+		return r;
+	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
+	if (r == 0 && c->commit)
+		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
+	if (r == 0)
+		r = make_container(p, err);
+	if (r < 0 && p->image.made_here && !c->keep_template)
+		engine_image_remove(p->client, p->image.name);
+	return r;
+}
+
+/* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
+static int adopt(struct engine_place *p, struct sbx_error *err)
+{
+	json_t *env = NULL;
+	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
+
+	if (r == 0)
+		r = engine_env_make(env, p->spec.container.environment, &p->env, err);
+	json_decref(env);
+	if (r == 0)
+		r = find_user(p, err);
+	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
+		free(p->workdir);
+		if (asprintf(&p->workdir, "/tmp/%.*s", (int)strcspn(p->container.program + 2, "/"),
+			     p->container.program + 2) < 0) {
+			p->workdir = NULL;
+			return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
+		}
+		p->spec.workdir = p->workdir;
+	}
+	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+					   &p->writable_count, err);
 }
 
 static int attach(struct engine_place *p, struct sbx_error *err)
@@ -169,17 +323,16 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 {
 	int r;
 
-	p->uid = spec->uid;
-	p->gid = spec->gid;
-	memcpy(p->limits, spec->limits, sizeof(p->limits));
+	p->spec = *spec;
 	p->workdir = strdup(spec->workdir);
+	p->spec.workdir = p->workdir;
 	if (p->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
 	r = engine_client_open(&p->client, flavor, err);
 	if (r == 0)
 		r = open_socket(p, err);
 	if (r == 0)
-		r = create(p, spec, err);
+		r = spec->container.id != NULL ? adopt(p, err) : create(p, err);
 	return r < 0 ? r : attach(p, err);
 }
 
@@ -204,32 +357,21 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 	return r;
 }
 
-static int docker_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
-{
-	return engine_open(spec, &engine_docker, ret, err);
-}
-
-static int podman_open(const struct sbx_spec *spec, struct sbx_place **ret, struct sbx_error *err)
-{
-	return engine_open(spec, &engine_podman, ret, err);
-}
-
 /* ---- what it says of itself ---- */
 
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
 	const struct engine_place *p = engine(place);
-	const char *const writable[] = {p->workdir, "/tmp", "/home/sandbox", "/dev/shm"};
 
 	*ret = (struct wire_setup){
-		.fences = (1u << WIRE_FENCE_COUNT) - 1,
-		.uid = p->uid,
-		.gid = p->gid,
+		.fences = engine_fences(&p->container),
+		.uid = p->spec.uid,
+		.gid = p->spec.gid,
 		.workdir = strdup(p->workdir),
 	};
-	for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
-		ret->writable[ret->writable_count++] = strdup(writable[i]);
-	sbx_rlimits_set(ret, p->limits, false);
+	for (size_t i = 0; i < p->writable_count; i++)
+		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
+	sbx_rlimits_set(ret, p->spec.limits, (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) != 0);
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -237,6 +379,16 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 			return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	}
 	return 0;
+}
+
+static const char *const *engine_env(const struct sbx_place *place)
+{
+	return (const char *const *)engine(place)->env;
+}
+
+static const char *engine_commit_tag(const struct sbx_place *place)
+{
+	return engine(place)->commit_tag;
 }
 
 static int engine_failure(struct sbx_place *place, struct sbx_error *err)
@@ -271,19 +423,51 @@ static void engine_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void engine_report(const struct sbx_place *place, struct sbx_report *report)
+static void add_report(const struct sbx_place *place, struct sbx_report *report)
 {
-	const struct engine_place *p = engine(place);
+	struct engine_place *p = engine(place);
 
-	sbx_report_add(report, "container", SBX_ENFORCED, "of %s",
-		       engine_client_flavor(p->client)->title);
-	sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
-	sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
+	pthread_mutex_lock(&p->lock);
+	engine_report(p->client, &p->container, p->granted, report);
+	pthread_mutex_unlock(&p->lock);
 }
 
-static int engine_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, struct sbx_error *err)
+/* ---- plans ---- */
+
+static void print_image(const struct sbx_spec *spec, struct sbx_buf *out)
 {
-	json_t *o = engine_container_describe(&engine_docker, spec, err);
+	static const char *const policies[] = {
+		[SBX_PULL_MISSING] = "pull it when it is missing",
+		[SBX_PULL_ALWAYS] = "pull it",
+		[SBX_PULL_NEVER] = "fail when it is missing",
+	};
+	const struct sbx_container *c = &spec->container;
+
+	if (c->dockerfile != NULL)
+		sbx_buf_printf(out, "POST /build: %s\n", c->dockerfile);
+	else if (c->image == NULL && c->choices[1] != NULL)
+		sbx_buf_printf(out, "GET /images/%s/json; when it is missing: %s, %s\n", c->choices[0],
+			       c->choices[1], policies[c->pull]);
+	else
+		sbx_buf_printf(out, "GET /images/%s/json; %s\n", engine_image_name(spec),
+			       policies[c->pull]);
+}
+
+static int print_end(const struct sbx_spec *spec, struct sbx_buf *out)
+{
+	const struct sbx_container *c = &spec->container;
+
+	if (c->commit)
+		sbx_buf_printf(out, "at the end: commit to %s\n", c->commit_tag ? c->commit_tag : "a fresh tag");
+	if (c->dockerfile != NULL && !c->keep_template)
+		sbx_buf_puts(out, "at the end: remove the image\n");
+	return 0;
+}
+
+static int print_container(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+			   struct sbx_buf *out, struct sbx_error *err)
+{
+	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
 	char *text;
 
 	if (o == NULL)
@@ -292,17 +476,62 @@ static int engine_print_plan(const struct sbx_spec *spec, struct sbx_buf *out, s
 	json_decref(o);
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
+	print_image(spec, out);
 	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
 	free(text);
+	return print_end(spec, out);
+}
+
+static int print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+		      struct sbx_buf *out, struct sbx_error *err)
+{
+	if (spec->container.id == NULL)
+		return print_container(spec, flavor, out, err);
+	sbx_buf_printf(out,
+		       "GET /containers/%s/json; start it when it is stopped\n"
+		       "PUT the agent into its root\nexec the agent, which removes itself, as 0:0\n",
+		       spec->container.id);
 	return 0;
 }
 
+static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
+{
+	struct engine_client *client = NULL;
+	int r = engine_client_open(&client, flavor, err);
+
+	if (r == 0)
+		engine_client_close(client);
+	return r;
+}
+
+/* ---- one for each engine ---- */
+
+#define FUNCTIONS(flavor)                                                                         \
+	static int flavor##_open(const struct sbx_spec *spec, struct sbx_place **ret,             \
+				 struct sbx_error *err)                                           \
+	{                                                                                         \
+		return engine_open(spec, &engine_##flavor, ret, err);                             \
+	}                                                                                         \
+	static int flavor##_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,          \
+				       struct sbx_error *err)                                     \
+	{                                                                                         \
+		return print_plan(spec, &engine_##flavor, out, err);                              \
+	}                                                                                         \
+	static int flavor##_probe(struct sbx_error *err)                                          \
+	{                                                                                         \
+		return probe(&engine_##flavor, err);                                              \
+	}
+
+FUNCTIONS(docker)
+FUNCTIONS(podman)
+
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .own_tools = true, .print_plan = engine_print_plan, .open = flavor##_open,          \
-		.setup = engine_setup, .failure = engine_failure, .usage = engine_usage,          \
-		.usage_reset = engine_usage_reset, .report = engine_report, .kill = engine_kill,  \
-		.close = engine_close,                                                            \
+		.name = #flavor, .own_tools = true, .probe = flavor##_probe,                      \
+		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
+		.env = engine_env, .commit_tag = engine_commit_tag, .failure = engine_failure,    \
+		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
+		.kill = engine_kill, .close = engine_close,                                       \
 	}
 
 const struct sbx_backend sbx_backend_docker = BACKEND(docker);

@@ -40,6 +40,21 @@ void engine_tar_add(struct sbx_buf *tar, const char *name, unsigned int mode, co
 	sbx_buf_append(tar, zeros, (BLOCK - len % BLOCK) % BLOCK);
 }
 
+void engine_tar_add_folder(struct sbx_buf *tar, const char *name, unsigned int mode,
+			   unsigned int uid, unsigned int gid)
+{
+	struct header h = {.type = '5', .magic = "ustar", .version = {'0', '0'}};
+
+	snprintf(h.name, sizeof(h.name), "%.98s/", name);
+	snprintf(h.mode, sizeof(h.mode), "%07o", mode & 07777);
+	snprintf(h.uid, sizeof(h.uid), "%07o", uid & 07777777);
+	snprintf(h.gid, sizeof(h.gid), "%07o", gid & 07777777);
+	snprintf(h.size, sizeof(h.size), "%011o", 0);
+	snprintf(h.mtime, sizeof(h.mtime), "%011o", 0);
+	set_sum(&h);
+	sbx_buf_append(tar, &h, sizeof(h));
+}
+
 void engine_tar_end(struct sbx_buf *tar)
 {
 	static const char zeros[2 * BLOCK];

@@ -8,5 +8,9 @@
 void engine_tar_add(struct sbx_buf *tar, const char *name, unsigned int mode, const void *data,
 		    size_t len);
 
+/* Append a folder with its owner; name has at most 98 bytes. */
+void engine_tar_add_folder(struct sbx_buf *tar, const char *name, unsigned int mode,
+			   unsigned int uid, unsigned int gid);
+
 /* Append what an archive ends with. */
 void engine_tar_end(struct sbx_buf *tar);

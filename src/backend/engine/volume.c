@@ -39,6 +39,12 @@ const char *engine_volume_name(void)
 	return name;
 }
 
+void engine_volume_pack(struct sbx_buf *tar, const char *path)
+{
+	engine_tar_add(tar, path, 0755, sbx_agent_image_start, agent_size());
+	engine_tar_end(tar);
+}
+
 /* A container that has the volume, and whose image need not have any program. */
 static int create_carrier(struct engine_client *client, const char *image,
 			  struct engine_container *ret, struct sbx_error *err)
@@ -66,22 +72,14 @@ static int put_agent(struct engine_client *client, const struct engine_container
 		     struct sbx_error *err)
 {
 	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
-	char path[256];
 
-	engine_tar_add(&tar, "agent", 0755, sbx_agent_image_start, agent_size());
-	engine_tar_end(&tar);
-	if (tar.failed)
-		return sbx_fail_errno(err, ENOMEM, "cannot pack the agent");
-	snprintf(path, sizeof(path), "/containers/%s/archive?path=" ENGINE_AGENT_FOLDER, carrier->id);
-	return engine_call(client, &(struct engine_request){.method = "PUT", .path = path,
-							    .raw = tar.data, .raw_len = tar.len,
-							    .raw_type = "application/x-tar"},
-			   NULL, err);
+	engine_volume_pack(&tar, "agent");
+	return engine_container_put(client, carrier, ENGINE_AGENT_FOLDER, &tar, err);
 }
 
 int engine_volume_fill(struct engine_client *client, const char *image, struct sbx_error *err)
 {
-	struct engine_container carrier;
+	struct engine_container carrier = {.asked = NULL};
 	struct sbx_error ignored;
 	int r = create_carrier(client, image, &carrier, err);
 

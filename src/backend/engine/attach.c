@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A container that is somebody else's. The agent is brought in by way of the engine's archive, executed
+ * beside whatever runs there, and removes its own file as soon as it runs; its work folder goes when
+ * it ends. The container is left running.
+ */
+#include "backend/engine/container.h"
+
+#include "backend/engine/tar.h"
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define ARCHIVE_MAX (16u << 20)
+
+static bool state_of(const json_t *container, const char *key)
+{
+	return json_is_true(json_object_get(json_object_get(container, "State"), key));
+}
+
+static int inspect(struct engine_client *client, const char *id, json_t **ret, struct sbx_error *err)
+{
+	char path[640];
+	int r;
+
+	snprintf(path, sizeof(path), "/containers/%s/json", id);
+	r = engine_call(client, &(struct engine_request){.method = "GET", .path = path}, ret, err);
+	if (r < 0 && err->code == SBX_E_NOT_FOUND)
+		return sbx_fail(err, SBX_E_NOT_FOUND, "%s has no container '%.128s'; '%s ps' lists them",
+				engine_client_flavor(client)->title, id,
+				engine_client_flavor(client)->name);
+	return r;
+}
+
+static int make_run(struct engine_client *client, const char *id, const json_t *container,
+		    struct sbx_error *err)
+{
+	char path[640];
+
+	if (state_of(container, "Paused"))
+		return sbx_fail(err, SBX_E_INVALID, "the container '%.128s' is paused", id);
+	if (state_of(container, "Running"))
+		return 0;
+	snprintf(path, sizeof(path), "/containers/%s/start", id);
+	if (engine_call(client, &(struct engine_request){.method = "POST", .path = path}, NULL, err) < 0)
+		return sbx_wrap(err, "the container '%.128s' is stopped, and cannot be started", id);
+	return 0;
+}
+
+/* A place of our own in its root: what is mounted there an archive does not reach. */
+static int bring_agent(struct engine_client *client, struct engine_container *c,
+		       struct sbx_error *err)
+{
+	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
+	unsigned char random[8];
+	char folder[64];
+	int r;
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return sbx_fail_errno(err, errno, "cannot name the agent");
+	snprintf(folder, sizeof(folder), ".llm-sandbox-%02x%02x%02x%02x%02x%02x%02x%02x", random[0],
+		 random[1], random[2], random[3], random[4], random[5], random[6], random[7]);
+	snprintf(c->program, sizeof(c->program), "/%.40s/agent", folder);
+	engine_tar_add_folder(&tar, folder, 0755, 0, 0);
+	engine_volume_pack(&tar, c->program + 1);
+	r = engine_container_put(client, c, "/", &tar, err);
+	if (r < 0)
+		return sbx_wrap(err,
+				"cannot bring the agent into the container '%.80s', whose root must be "
+				"writable for it",
+				c->id);
+	return 0;
+}
+
+int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
+			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err)
+{
+	const char *wanted = spec->container.id, *id;
+	json_t *container = NULL;
+	int r = inspect(client, wanted, &container, err);
+
+	if (r < 0)
+		return r;
+	id = json_string_value(json_object_get(container, "Id"));
+	if (id == NULL || strlen(id) >= sizeof(ret->id))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which container '%.128s' is",
+			     wanted);
+	if (r == 0) {
+		snprintf(ret->id, sizeof(ret->id), "%s", id);
+		r = make_run(client, wanted, container, err);
+	}
+	if (r == 0)
+		r = bring_agent(client, ret, err);
+	if (r == 0)
+		*ret_env = json_incref(json_object_get(json_object_get(container, "Config"), "Env"));
+	json_decref(container);
+	return r;
+}
+
+/* The agent begins as root, to become whom programs run as; they get nothing of that. */
+int engine_exec_attach(struct engine_client *client, const struct engine_container *c,
+		       struct engine_stream **ret, struct sbx_error *err)
+{
+	json_t *answer = NULL, *body;
+	const char *id;
+	char path[256];
+	int r;
+
+	body = json_pack("{s:[s, s, s], s:s, s:s, s:b, s:b, s:b, s:b}", "Cmd", c->program, "--stdio",
+			 "--guest", "User", "0:0", "WorkingDir", "/", "AttachStdin", true,
+			 "AttachStdout", true, "AttachStderr", true, "Tty", false);
+	if (body == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot start the agent");
+	snprintf(path, sizeof(path), "/containers/%s/exec", c->id);
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
+			&answer, err);
+	json_decref(body);
+	id = json_string_value(json_object_get(answer, "Id"));
+	if (r == 0 && (id == NULL || strlen(id) > 128 || strspn(id, "0123456789abcdef") != strlen(id)))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say how the agent is called");
+	if (r == 0) {
+		snprintf(path, sizeof(path), "/exec/%s/start", id);
+		body = json_pack("{s:b, s:b}", "Detach", false, "Tty", false);
+		r = engine_stream_open(client, path, body, ret, err);
+		json_decref(body);
+	}
+	json_decref(answer);
+	return r;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The image that a container is made of: found with the engine, pulled, or built, and looked at before
+ * anything is started, so that one for other processors is told by name.
+ */
+#pragma once
+
+#include "backend/engine/client.h"
+#include "backend/spec.h"
+#include "base/buf.h"
+
+struct engine_image {
+	char *name;	 /* owned */
+	json_t *config;	 /* what it says of itself: Env, User, Volumes …; owned, or NULL */
+	bool made_here;	 /* pulled or built by this call */
+};
+
+/* Errors say what is wrong with which image, and what to do. On failure *ret is empty. */
+int engine_image_get(struct engine_client *client, const struct sbx_spec *spec,
+		     struct engine_image *ret, struct sbx_error *err);
+
+/* The name of what would be got, for a plan: the first choice where none is named. */
+const char *engine_image_name(const struct sbx_spec *spec);
+
+/* *ret is the image's own description, the caller's; SBX_E_NOT_FOUND when it is not there. */
+int engine_image_inspect(struct engine_client *client, const char *name, json_t **ret,
+			 struct sbx_error *err);
+
+/* Forget it with the engine, unless somebody uses it. */
+void engine_image_remove(struct engine_client *client, const char *name);
+
+void engine_image_done(struct engine_image *image);
+
+/* ---- the parts, each in its file ---- */
+
+/* pull.c */
+int engine_image_pull(struct engine_client *client, const struct sbx_spec *spec, const char *name,
+		      struct sbx_error *err);
+
+/* build.c: the name of what was built, the caller's, and whether there was none of that name. */
+int engine_image_build(struct engine_client *client, const struct sbx_spec *spec, char **ret,
+		       bool *ret_is_new, struct sbx_error *err);
+
+/* "linux/arm64" as asked for in runtime_configs, or NULL. */
+const char *engine_image_platform(const struct sbx_spec *spec);
+
+/* Say a line to whoever wants to hear of progress. */
+void engine_say(const struct sbx_spec *spec, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * What comes of a pull or a build: a JSON object a line. line is called for each; what it fails with
+ * ends the call.
+ */
+struct engine_lines {
+	const struct sbx_spec *spec;
+	void (*line)(struct engine_lines *lines, const json_t *object);
+	struct sbx_buf rest;
+	char problem[512]; /* what the engine could not do, or "" */
+	uint64_t said_ns;
+	struct engine_layer {
+		char id[16];
+		json_int_t current, total;
+	} layers[64];
+	size_t layer_count;
+};
+
+int engine_lines_add(const void *data, size_t len, void *lines, struct sbx_error *err);

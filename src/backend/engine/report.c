@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What isolates a container: what was asked for, less what was wished away, less what the engine says
+ * that it has not granted.
+ */
+#include "backend/engine/container.h"
+
+#include "backend/engine/client_inside.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+static const json_t *host_of(const json_t *container)
+{
+	return json_object_get(container, "HostConfig");
+}
+
+static const char *text_of(const json_t *host, const char *key)
+{
+	return json_string_value(json_object_get(host, key)) ?: "";
+}
+
+static bool flag_of(const json_t *host, const char *key)
+{
+	return json_is_true(json_object_get(host, key));
+}
+
+static bool has_option(const json_t *host, const char *text)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(host, "SecurityOpt"), i, item) {
+		if (strncmp(json_string_value(item) ?: "", text, strlen(text)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* More than the agent needs, or the engine's own. */
+static bool has_capabilities(const json_t *host)
+{
+	return json_array_size(json_object_get(host, "CapAdd")) > 4 ||
+	       json_array_size(json_object_get(host, "CapDrop")) == 0;
+}
+
+/* ---- fences ---- */
+
+uint32_t engine_fences(const struct engine_container *container)
+{
+	const json_t *host = host_of(container->asked);
+	uint32_t fences = (1u << WIRE_FENCE_COUNT) - 1;
+
+	if (container->asked == NULL)
+		return fences;
+	if (has_capabilities(host) || flag_of(host, "Privileged"))
+		fences &= ~(1u << WIRE_FENCE_CAPABILITIES);
+	if (has_option(host, "seccomp=unconfined") || flag_of(host, "Privileged"))
+		fences &= ~(1u << WIRE_FENCE_SECCOMP);
+	/* Without the first the kernel takes neither of the others from who is no administrator. */
+	if (!has_option(host, "no-new-privileges") || flag_of(host, "Privileged"))
+		fences &= ~(1u << WIRE_FENCE_NO_NEW_PRIVS | 1u << WIRE_FENCE_SECCOMP |
+			    1u << WIRE_FENCE_LANDLOCK);
+	return fences;
+}
+
+/* ---- where programs may write ---- */
+
+struct places {
+	char **list;
+	size_t max, *count;
+	bool failed;
+};
+
+static void add_place(struct places *p, const char *path)
+{
+	if (*p->count == p->max || path == NULL) {
+		p->failed = true;
+		return;
+	}
+	p->list[*p->count] = strdup(path);
+	p->failed = p->failed || p->list[*p->count] == NULL;
+	*p->count += p->list[*p->count] != NULL;
+}
+
+/* "source:place:mode,mode" without "ro" among the modes. */
+static void add_bind(struct places *p, const char *bind)
+{
+	const char *place = bind ? strchr(bind, ':') : NULL;
+	const char *modes = place ? strchr(place + 1, ':') : NULL;
+	char path[4096];
+
+	if (place == NULL || (modes != NULL && (strncmp(modes, ":ro", 3) == 0 || strstr(modes, ",ro") != NULL)))
+		return;
+	snprintf(path, sizeof(path), "%.*s", modes ? (int)(modes - place - 1) : 4095, place + 1);
+	add_place(p, path);
+}
+
+static void add_asked(struct places *p, const json_t *host)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+
+	json_object_foreach(json_object_get(host, "Tmpfs"), key, item)
+		add_place(p, key);
+	json_array_foreach(json_object_get(host, "Binds"), i, item)
+		add_bind(p, json_string_value(item));
+	json_array_foreach(json_object_get(host, "Mounts"), i, item) {
+		if (!flag_of(item, "ReadOnly"))
+			add_place(p, text_of(item, "Target"));
+	}
+}
+
+/* Where the root can be written files have modes, and Landlock none of its own to add. */
+int engine_writable(const struct engine_container *container, const struct sbx_spec *spec,
+		    char **ret, size_t max, size_t *ret_count, struct sbx_error *err)
+{
+	const json_t *host = host_of(container->asked);
+	struct places p = {.list = ret, .max = max, .count = ret_count};
+
+	*ret_count = 0;
+	add_place(&p, spec->workdir);
+	if (container->asked != NULL) {
+		add_asked(&p, host);
+		add_place(&p, "/dev/shm");
+	}
+	if (container->asked == NULL || !flag_of(host, "ReadonlyRootfs"))
+		add_place(&p, "/");
+	return p.failed ? sbx_fail(err, SBX_E_LIMIT, "more than %zu places that can be written", max) : 0;
+}
+
+/* ---- the report ---- */
+
+static void report_root(const json_t *host, struct sbx_report *report)
+{
+	if (flag_of(host, "ReadonlyRootfs"))
+		sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
+	else
+		sbx_report_add(report, "root file system", SBX_OFF,
+			       "can be written, by read_only of runtime_configs or for a commit");
+}
+
+static void report_network(const json_t *host, struct sbx_report *report)
+{
+	const char *mode = text_of(host, "NetworkMode");
+
+	if (strcmp(mode, "none") == 0)
+		sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
+	else
+		sbx_report_add(report, "network", SBX_OFF, "'%.60s', by network_mode of runtime_configs",
+			       mode);
+}
+
+/* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
+static bool ignores_limits(const struct engine_client *client)
+{
+	const char *socket = client->endpoint.socket_path;
+	struct statfs fs;
+	struct stat st;
+
+	return !client->flavor->seccomp_inline && socket != NULL && stat(socket, &st) == 0 &&
+	       st.st_uid != 0 && statfs("/sys/fs/cgroup", &fs) == 0 &&
+	       (unsigned long)fs.f_type != CGROUP2_SUPER_MAGIC;
+}
+
+struct limit_row {
+	const char *name, *key, *alternative, *unit;
+	double scale;
+};
+
+static void report_limit(const struct engine_client *client, const struct limit_row *row,
+			 const json_t *host, const json_t *granted, struct sbx_report *report)
+{
+	double asked = json_number_value(json_object_get(host, row->key));
+	double got = json_number_value(json_object_get(granted, row->key));
+
+	if (row->alternative != NULL && got <= 0)
+		got = json_number_value(json_object_get(granted, row->alternative));
+	if (asked <= 0)
+		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
+	else if (ignores_limits(client))
+		sbx_report_add(report, row->name, SBX_MISSING,
+			       "Podman of an ordinary user has no limits with version 1 of cgroups");
+	else if (granted != NULL && got <= 0)
+		sbx_report_add(report, row->name, SBX_MISSING, "the engine has not set it");
+	else
+		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", asked / row->scale, row->unit);
+}
+
+static void report_limits(const struct engine_client *client, const json_t *host,
+			  const json_t *granted, struct sbx_report *report)
+{
+	static const struct limit_row limits[] = {
+		{"memory limit", "Memory", NULL, "MiB, no swap", 1048576},
+		{"process limit", "PidsLimit", NULL, "processes, with the agent's", 1},
+		{"cpu limit", "NanoCpus", "CpuQuota", "CPUs", 1e9},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		report_limit(client, &limits[i], host, granted, report);
+}
+
+static void report_privileges(const json_t *host, struct sbx_report *report)
+{
+	if (flag_of(host, "Privileged"))
+		sbx_report_add(report, "container privileges", SBX_OFF, "all, by privileged of runtime_configs");
+	else if (has_capabilities(host))
+		sbx_report_add(report, "container privileges", SBX_OFF,
+			       "more than the agent needs, by cap_add or cap_drop of runtime_configs");
+	else
+		sbx_report_add(report, "container privileges", SBX_ENFORCED,
+			       "what the agent needs until it drops them");
+	if (has_option(host, "seccomp=unconfined") || flag_of(host, "Privileged"))
+		sbx_report_add(report, "container seccomp", SBX_OFF, "by runtime_configs");
+	else
+		sbx_report_add(report, "container seccomp", SBX_ENFORCED, "%s",
+			       has_option(host, "seccomp=") ? "the profile of runtime_configs"
+							    : "the engine's own, around the agent");
+}
+
+/* Namespaces that are somebody else's, and devices. */
+static void report_shared(const json_t *host, struct sbx_report *report)
+{
+	static const char *const modes[][2] = {
+		{"PidMode", "pid_mode"},       {"IpcMode", "ipc_mode"},	  {"UTSMode", "uts_mode"},
+		{"UsernsMode", "userns_mode"}, {"CgroupnsMode", "cgroupns"},
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		const char *mode = text_of(host, modes[i][0]);
+
+		if (strcmp(mode, "host") == 0 || strncmp(mode, "container:", 10) == 0)
+			sbx_report_add(report, "namespaces", SBX_OFF, "'%.60s', by %s of runtime_configs",
+				       mode, modes[i][1]);
+	}
+	if (json_array_size(json_object_get(host, "Devices")) > 0 ||
+	    json_array_size(json_object_get(host, "DeviceRequests")) > 0)
+		sbx_report_add(report, "devices", SBX_OFF, "some of this machine's, by runtime_configs");
+}
+
+void engine_report(const struct engine_client *client, const struct engine_container *container,
+		   const json_t *granted, struct sbx_report *report)
+{
+	const json_t *host = host_of(container->asked);
+	const char *title = engine_client_flavor(client)->title;
+
+	if (container->asked == NULL) {
+		sbx_report_add(report, "container", SBX_OFF,
+			       "somebody else's, of %s: as isolated as its owner made it", title);
+		return;
+	}
+	sbx_report_add(report, "container", SBX_ENFORCED, "of %s", title);
+	report_root(host, report);
+	report_network(host, report);
+	report_limits(client, host, host_of(granted), report);
+	report_privileges(host, report);
+	report_shared(host, report);
+	if (container->warnings != NULL)
+		sbx_report_add(report, "engine", SBX_MISSING, "%s", container->warnings);
+}
