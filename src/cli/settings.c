@@ -47,6 +47,8 @@ void settings_done(struct settings *s)
 	free(s->session);
 	free(s->kernel);
 	free(s->artifacts);
+	free(s->image);
+	free(s->image_backend);
 	json_decref(s->wishes);
 	free(s->http);
 	free(s->path);

@@ -32,6 +32,7 @@ struct settings {
 	bool json, stream, dry_run, raw, help, options, version, all, longer, deep,
 		background, waits, offline, show;
 	char *language, *code, *config, *workdir, *session, *kernel, *artifacts;
+	char *image, *image_backend; /* of commands about images; a sandbox's image is the spec's */
 	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
 	struct mount_wish *mounts;

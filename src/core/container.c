@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "core/image_store.h"
 #include "core/session.h"
 #include "lang/lang.h"
 
@@ -71,6 +72,8 @@ static int keep_name(char **place, const char *text, const char *more, const cha
 
 int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
 {
+	if (image != NULL && sbx_image_is_folder(image))
+		return keep(&spec->container.image, image, err);
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);
 }
 
@@ -248,6 +251,11 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 				"the container '%.64s' is somebody else's: it is neither committed nor made "
 				"with runtime_configs",
 				c->id);
+	if (c->image != NULL && sbx_image_is_folder(c->image) && sbx_backend_has_own_tools(spec->backend))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the image '%.128s' is a folder, which is of the native backend alone; "
+				"'llm-sandbox image import' brings it into an engine",
+				c->image);
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
