@@ -20,7 +20,7 @@ _llm_sandbox_value() {
 		COMPREPLY=($(compgen -W 'python java javascript cpp go ruby r' -- "$current"))
 		;;
 	--backend)
-		COMPREPLY=($(compgen -W 'native' -- "$current"))
+		COMPREPLY=($(compgen -W 'native docker podman micromamba auto' -- "$current"))
 		;;
 	--session | -S)
 		COMPREPLY=($(compgen -W "$(_llm_sandbox_sessions "$program")" -- "$current"))
@@ -28,7 +28,10 @@ _llm_sandbox_value() {
 	--artifacts | -A)
 		COMPREPLY=($(compgen -d -- "$current"))
 		;;
-	--config | --token-file | --tls-cert | --tls-key)
+	--pull)
+		COMPREPLY=($(compgen -W 'missing always never' -- "$current"))
+		;;
+	--config | --dockerfile | --token-file | --tls-cert | --tls-key)
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;
 	*)

@@ -29,7 +29,10 @@ struct sbx_cancel;
 SBX_API int sbx_cancel_new(struct sbx_cancel **ret, struct sbx_error *err);
 SBX_API void sbx_cancel_free(struct sbx_cancel *cancel);
 
-/* Send SIGINT to the program, as Ctrl-C in a terminal does. Async-signal-safe. */
+/*
+ * Send SIGINT to the program, as Ctrl-C in a terminal does. Async-signal-safe. A cell of a kernel
+ * that is the first of its handle heeds what came before it, too: it is not run then.
+ */
 SBX_API void sbx_cancel_interrupt(struct sbx_cancel *cancel);
 
 /* Kill the program and all it started; the call returns SBX_CANCELLED. Async-signal-safe. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GOODBYE_MS 1000
@@ -185,7 +186,20 @@ static void open_stream(struct agent *a, bool in_pipes)
 		sbx_conn_init(&a->conn, AGENT_STREAM_FD, 'h');
 }
 
-/* With --stdio the stream is stdin and stdout, else descriptor 3; --guest behind it: see guest.h. */
+/*
+ * Folders in memory that are for programs. A runtime gives a tmpfs the mode of the folder that it hides,
+ * whatever mode was asked for.
+ */
+static void open_folders(char **paths)
+{
+	for (; *paths != NULL; paths++)
+		chmod(*paths, 01777);
+}
+
+/*
+ * With --stdio the stream is stdin and stdout, else descriptor 3. Behind it are --guest (see guest.h), or
+ * folders to open.
+ */
 int main(int argc, char **argv)
 {
 	static struct agent agent;
@@ -195,6 +209,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[2], "--guest") == 0)
 		guest_arrive(&agent.guest, argv[0]);
+	else if (in_pipes)
+		open_folders(argv + 2);
 	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
 	open_stream(&agent, in_pipes);

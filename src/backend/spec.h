@@ -35,6 +35,7 @@ struct sbx_container {
 	unsigned int unlimited;	  /* bits 1 << enum sbx_limit: no limit of the container's own */
 	enum sbx_pull pull;
 	bool keep_template, commit;
+	bool was_committed; /* the image is one of a commit: the backend finds out */
 	sbx_engine_line_fn *on_progress; /* or NULL */
 	void *userdata;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options.h"
 
+#include "cli/settings_container.h"
 #include "cli/trouble.h"
 #include "cli/value.h"
 #include "cli/wishes.h"
@@ -19,6 +20,18 @@
 		.name = option, .argument = value, .kind = OPTION_TEXT,           \
 		.offset = SETTING(field), .group = GROUP_SERVER,                  \
 		.commands = FOR_MCP, .flag_only = true, .help = text              \
+	}
+#define CONTAINER_TEXT(option, value, field, text)                                \
+	{                                                                         \
+		.name = option, .argument = value, .kind = OPTION_TEXT,           \
+		.offset = SETTING(field), .group = GROUP_SANDBOX,                 \
+		.commands = FOR_SANDBOXES, .help = text                           \
+	}
+#define CONTAINER_VALUE(option, value, function, text)                            \
+	{                                                                         \
+		.name = option, .argument = value, .kind = OPTION_VALUE,          \
+		.set = function, .group = GROUP_SANDBOX,                          \
+		.commands = FOR_SANDBOXES, .help = text                           \
 	}
 
 static const struct option_row rows[] = {
@@ -93,10 +106,30 @@ static const struct option_row rows[] = {
 	 .help = "work folder inside (default /sandbox)"},
 	{.name = "backend", .argument = "NAME", .kind = OPTION_VALUE,
 	 .set = settings_set_backend, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
-	 .help = "how the sandbox is made (default native)"},
-	{.name = "image", .argument = "IMAGE", .kind = OPTION_VALUE,
-	 .set = settings_set_image, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
-	 .help = "root of the sandbox: a name of 'image list', a folder, or an engine's image"},
+	 .help = "how the sandbox is made: native (default), docker, podman, micromamba or auto"},
+	CONTAINER_VALUE("image", "IMAGE", settings_set_image,
+			"root of the sandbox: a name of 'image list', a folder, or an engine's image"),
+	CONTAINER_TEXT("dockerfile", "FILE", dockerfile,
+		       "build the image from this file, with the folder that it is in"),
+	CONTAINER_TEXT("tag", "IMAGE", tag, "what the image that is built is called"),
+	CONTAINER_VALUE("pull", "POLICY", settings_set_pull,
+			"when an image is pulled: missing (default), always or never"),
+	CONTAINER_VALUE("container", "ID", settings_set_container,
+			"run in this container, which is there already and stays"),
+	CONTAINER_VALUE("environment", "NAME", settings_set_environment,
+			"environment of micromamba that tools are found in"),
+	{.name = "runtime-config", .argument = "JSON|@FILE", .kind = OPTION_LIST,
+	 .set = settings_add_runtime_config, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .list_key = "runtime-configs",
+	 .help = "ask the engine for more: an object with docker-py's names, \"mem_limit\""},
+	{.name = "keep-template", .kind = OPTION_FLAG, .offset = SETTING(keep_template),
+	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .help = "keep an image that was pulled or built for this"},
+	CONTAINER_VALUE("commit", "[TAG]", settings_set_commit,
+			"keep the container as an image at its end, under a fresh name or TAG"),
+	{.name = "skip-environment-setup", .kind = OPTION_FLAG, .offset = SETTING(skip_setup),
+	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .help = "only what the image has: no libraries can be installed"},
 	{.name = "backend", .argument = "NAME", .kind = OPTION_TEXT, .offset = SETTING(image_backend),
 	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_IMAGES,
 	 .help = "whose images: native (default), docker or podman"},

@@ -28,12 +28,15 @@ static void make_grammar(const struct command *command, struct grammar *ret)
 	ret->shorts[len++] = ':';
 	for (size_t i = 0; (o = option_at(i)) != NULL && n < OPTIONS_MAX; i++) {
 		bool takes = option_argument(o) != NULL;
+		bool may_take = takes && option_argument(o)[0] == '['; /* behind an '=' alone */
 
 		if (!(o->commands & command->bit))
 			continue;
 		ret->longs[n++] = (struct option){
 			.name = option_name(o),
-			.has_arg = takes ? required_argument : no_argument,
+			.has_arg = may_take ? optional_argument
+				   : takes  ? required_argument
+					    : no_argument,
 			.val = LONG_BASE + (int)i,
 		};
 		if (o->letter != '\0')

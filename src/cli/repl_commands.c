@@ -5,6 +5,7 @@
 #include "cli/closest.h"
 #include "cli/files.h"
 #include "cli/listing.h"
+#include "cli/terminal.h"
 #include "cli/trouble.h"
 
 #include <llmsandbox/language.h>
@@ -103,7 +104,10 @@ static void restart(struct repl *r, char *argument)
 static void show_history(struct repl *r, char *argument)
 {
 	(void)argument;
-	fputs(r->kept.len ? r->kept.data : "No cell was sent yet.\n", stdout);
+	if (r->kept.len == 0)
+		printf("No cell was sent yet.\n");
+	else
+		terminal_print(r->kept.data, r->kept.len, stdout);
 }
 
 static void save(struct repl *r, char *argument)

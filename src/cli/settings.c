@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/settings.h"
 
+#include "cli/settings_container.h"
 #include "cli/trouble.h"
 #include "cli/value.h"
 
@@ -49,6 +50,8 @@ void settings_done(struct settings *s)
 	free(s->artifacts);
 	free(s->image);
 	free(s->image_backend);
+	free(s->dockerfile);
+	free(s->tag);
 	json_decref(s->wishes);
 	free(s->http);
 	free(s->path);
@@ -59,18 +62,6 @@ void settings_done(struct settings *s)
 	free_list(s->origins);
 	free_list(s->hosts);
 	sbx_spec_free(s->spec);
-}
-
-int settings_set_backend(struct settings *s, const char *value, const char *where,
-			 struct sbx_error *err)
-{
-	return sbx_spec_set_backend(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
-}
-
-int settings_set_image(struct settings *s, const char *value, const char *where,
-		       struct sbx_error *err)
-{
-	return sbx_spec_set_image(s->spec, value, err) < 0 ? cli_prefix(err, where) : 0;
 }
 
 /* ---- environment ---- */
@@ -431,5 +422,7 @@ int settings_finish(struct settings *s, struct sbx_error *err)
 
 	if (r == 0 && s->workdir != NULL)
 		r = sbx_spec_set_workdir(s->spec, s->workdir, err);
-	return r < 0 ? r : set_network(s, err);
+	if (r == 0)
+		r = set_network(s, err);
+	return r < 0 || s->spec == NULL ? r : settings_finish_container(s, err);
 }

@@ -30,8 +30,10 @@ struct rule_wish {
 struct settings {
 	struct sbx_spec *spec; /* NULL for commands without a sandbox */
 	bool json, stream, dry_run, raw, help, options, version, all, longer, deep,
-		background, waits, offline, show;
-	char *language, *code, *config, *workdir, *session, *kernel, *artifacts;
+		background, waits, offline, show, keep_template, skip_setup;
+	bool any_backend; /* auto: chosen when all else is known */
+	char *language, *code, *config, *workdir, *session, *kernel, *artifacts,
+		*dockerfile, *tag;
 	char *image, *image_backend; /* of commands about images; a sandbox's image is the spec's */
 	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */

@@ -19,9 +19,20 @@
 #define WIDTH	   800u
 #define SIXELS_MAX ((size_t)64 << 20)
 
+/* ESC P begins other things too: with another letter than q it asks, or sets keys. */
+static size_t head_length(const char *text, size_t len)
+{
+	size_t n = 2;
+
+	while (n < len && ((text[n] >= '0' && text[n] <= '9') || text[n] == ';'))
+		n++;
+	return n < len && text[n] == 'q' ? n + 1 : 0;
+}
+
 bool sixels_are_sound(const char *text, size_t len)
 {
-	if (len < 4 || memcmp(text, "\033P", 2) != 0 || memcmp(text + len - 2, "\033\\", 2) != 0)
+	if (len < 5 || memcmp(text, "\033P", 2) != 0 || memcmp(text + len - 2, "\033\\", 2) != 0 ||
+	    head_length(text, len) == 0)
 		return false;
 	for (size_t i = 2; i < len - 2; i++) {
 		if ((text[i] < 0x20 || text[i] > 0x7e) && text[i] != '\n' && text[i] != '\r')

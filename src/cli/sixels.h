@@ -15,5 +15,5 @@
 int sixels_make(const void *png, size_t len, unsigned int width, char **ret, size_t *ret_len,
 		struct sbx_error *err);
 
-/* ESC P, printable ASCII and line ends, ESC \ and no more. */
+/* ESC P, numbers, q, printable ASCII and line ends, ESC \ and no more. */
 bool sixels_are_sound(const char *text, size_t len);

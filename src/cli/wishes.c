@@ -2,6 +2,7 @@
 #include "cli/wishes.h"
 
 #include "cli/paper.h"
+#include "cli/settings_container.h"
 #include "cli/trouble.h"
 
 #include <limits.h>
@@ -15,8 +16,8 @@ static bool is_of_sandbox(const struct option_row *o)
 				 o->group == GROUP_NETWORK);
 }
 
-/* "HOST:INSIDE" with an absolute HOST. */
-static int resolve_mount(const char *value, char **ret, struct sbx_error *err)
+/* "HOST:INSIDE" with an absolute HOST, or a file. */
+static int resolve_path(const char *value, char **ret, struct sbx_error *err)
 {
 	char here[PATH_MAX];
 
@@ -33,7 +34,11 @@ static int resolve(const struct option_row *o, const char *value, const char *wh
 	if (o->set == settings_add_env)
 		return settings_assignment(value, where, ret, err);
 	if (o->set == settings_add_mount)
-		return resolve_mount(value, ret, err);
+		return resolve_path(value, ret, err);
+	if (strcmp(option_name(o), "dockerfile") == 0)
+		return resolve_path(value, ret, err);
+	if (o->set == settings_add_runtime_config)
+		return settings_runtime_config(value, where, ret, err);
 	*ret = strdup(value ? value : "true");
 	return *ret ? 0 : cli_fail(err, SBX_E_SYSTEM, "out of memory");
 }

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <limits.h>
 #include <string.h>
 
 #define DIGITS	   6
@@ -140,6 +141,12 @@ static char *copy_text(const json_t *o, const char *key)
 	return text[0] != '\0' ? strdup(text) : NULL;
 }
 
+/* NULL when no file can have it: those of all plots are kept for as long as a collection takes. */
+static char *copy_path(const json_t *o)
+{
+	return strlen(get_text(o, "path")) < PATH_MAX ? copy_text(o, "path") : NULL;
+}
+
 static uint32_t get_pixels(const json_t *o, const char *key)
 {
 	double value = json_number_value(json_object_get(o, key));
@@ -182,7 +189,7 @@ void sbx_artifact_meta_parse(const char *json, size_t len, struct sbx_artifact_m
 	*ret = (struct sbx_artifact_meta){
 		.kind = get_kind(o),
 		.mime_type = copy_text(o, "mime"),
-		.path = copy_text(o, "path"),
+		.path = copy_path(o),
 		.chart = get_chart(o),
 		.width = get_pixels(o, "width"),
 		.height = get_pixels(o, "height"),

@@ -10,6 +10,7 @@ struct sbx_cancel {
 	int eventfd;
 	atomic_uint interrupts; /* how many were asked for; a call acts on those of its time */
 	atomic_bool killed;
+	atomic_bool had_cell; /* interrupts of before its first one are for that */
 };
 
 /* Whether it asks for an end; NULL never does. */

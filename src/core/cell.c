@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SETTING_MS 5000 /* that taking libraries may take */
+
 struct cell {
 	struct sbx_operation op; /* exit is made up, unless the kernel's process has ended */
 	const struct sbx_run *run;
@@ -93,13 +95,32 @@ static bool begin_running(struct cell *cell)
 	return sbx_kernel_interrupts(cell->k, cell->op.io->cancel) == cell->watch.interrupts;
 }
 
+/*
+ * A kernel that cells have changed may take for ever. An interrupt that ends this is one of the
+ * cell too: begin_running() finds it.
+ */
 static int await_silent(struct cell *cell, const char *code, struct sbx_error *err)
 {
 	const struct sbx_kernel_cell setting = {
 		.code = code, .code_len = strlen(code), .name = "libraries", .silent = true};
+	struct sbx_kernel_watch watch = {
+		.cancel = cell->watch.cancel,
+		.interrupts = cell->watch.interrupts,
+		.deadline_ns = sbx_deadline_ns(SETTING_MS),
+		.grace_ms = SBX_KERNEL_GRACE_MS,
+	};
 	int r = sbx_kernel_ask_run(cell->k, &setting, err);
 
-	return r < 0 ? r : sbx_kernel_await(cell->k, &cell->watch, err);
+	if (r == 0)
+		r = sbx_kernel_await(cell->k, &watch, err);
+	cell->watch.cancelled = watch.cancelled;
+	cell->watch.overdue = watch.overdue;
+	return r;
+}
+
+static bool has_set(const struct sbx_kernel *k)
+{
+	return !k->asked && k->answer.status == SBX_CELL_OK;
 }
 
 static bool wants_libraries(const struct sbx_run *run)
@@ -129,22 +150,30 @@ static int show_set(struct cell *cell, struct sbx_error *err)
 	if (code == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot use a set of libraries");
 	r = await_silent(cell, code[0], err);
-	if (r == 0)
+	if (r == 0 && has_set(k))
 		k->set = cell->op.set;
 	return r;
 }
 
-/* One that has ended since its last cell, with nobody knowing: this result tells. */
-static void note_loss(struct cell *cell)
+/* One that has ended since its last cell, with nobody knowing. */
+static void note_loss(struct sbx_kernel *k)
 {
+	if (!k->has_process || k->lost_state)
+		return;
+	sbx_kernel_describe_end(k);
+	k->lost_state = true;
+}
+
+/* This result tells, unless it has something else to tell: then the next one does. */
+static void tell_loss(struct cell *cell)
+{
+	struct sbx_operation *op = &cell->op;
 	struct sbx_kernel *k = cell->k;
 
-	if (k->has_process && !k->lost_state) {
-		sbx_kernel_describe_end(k);
-		k->lost_state = true;
-	}
-	if (k->lost_state)
-		snprintf(cell->op.message, sizeof(cell->op.message),
+	if (!k->lost_state || (op->message[0] != '\0' && !op->result->kernel_ended))
+		return;
+	if (!op->result->kernel_ended)
+		snprintf(op->message, sizeof(op->message),
 			 "the kernel %s before this cell, and was started anew without its state",
 			 k->end);
 	k->lost_state = false;
@@ -159,7 +188,7 @@ static int have_kernel(struct cell *cell, struct sbx_error *err)
 	int r = 0;
 
 	if (!sbx_kernel_is_running(k)) {
-		note_loss(cell);
+		note_loss(k);
 		r = sbx_kernel_launch(k, cell->support, op->set, op->io->cancel, err);
 	}
 	if (r == 0)
@@ -416,32 +445,43 @@ static void set_name(struct cell *cell)
 		snprintf(cell->name, sizeof(cell->name), "cell %u", cell->number);
 }
 
-/* It was interrupted before there was anything to interrupt. */
+static bool is_cancelled(const struct cell *cell)
+{
+	return sbx_cancel_is_killed(cell->op.io->cancel);
+}
+
+/* It was interrupted, or cancelled, before there was anything to end. */
 static void leave_out(struct cell *cell)
 {
-	cell->op.exit = (struct wire_exit){.reason = WIRE_EXITED, .status = 130};
+	bool cancelled = is_cancelled(cell);
+
+	cell->op.x.cancelled = cancelled;
+	cell->op.exit = cancelled ? (struct wire_exit){.reason = WIRE_KILLED, .status = SIGKILL}
+				  : (struct wire_exit){.reason = WIRE_EXITED, .status = 130};
 	snprintf(cell->op.message, sizeof(cell->op.message),
-		 "interrupted before the cell's code began; it did not run");
+		 "%s before the cell's code began; it did not run",
+		 cancelled ? "cancelled" : "interrupted");
 }
 
 static int run_in_kernel(struct cell *cell, struct sbx_error *err)
 {
-	int r;
+	int r = 0;
 
 	set_busy(cell, true);
 	set_name(cell);
-	r = have_kernel(cell, err);
-	if (r == 0 && begin_running(cell)) {
+	/* A kernel is killed for a cell that runs in it, and for no other. */
+	if (!is_cancelled(cell))
+		r = have_kernel(cell, err);
+	if (r == 0 && !is_cancelled(cell) && begin_running(cell)) {
 		r = run_code(cell, err);
 		if (r == 0)
 			r = take_outcome(cell, err);
 	} else if (r == 0) {
 		leave_out(cell);
 	}
+	if (r == 0)
+		tell_loss(cell);
 	set_busy(cell, false);
-	/* One that never was, because its interpreter is missing, is none of the session's. */
-	if (r < 0 && cell->k->starts == 0)
-		sbx_kernel_remove(cell->k);
 	return r;
 }
 
@@ -456,7 +496,23 @@ static int run_cell(struct cell *cell, struct sbx_error *err)
 		return -(int)err->code;
 	r = sbx_operation_put_files(op, err);
 	op->result->timings.install = sbx_operation_clock_ns(op) - start;
-	return r < 0 || op->x.lost ? r : run_in_kernel(cell, err);
+	if (r == 0 && !op->x.lost)
+		r = run_in_kernel(cell, err);
+	/* One that never was, for want of its interpreter or a file, is none of the session's. */
+	if (cell->k->starts == 0)
+		sbx_kernel_remove(cell->k);
+	return r;
+}
+
+/*
+ * Who has a handle for one cell alone may interrupt it at any time, also in the moment before we
+ * look; of a handle that is used again what came between two cells is for neither.
+ */
+static unsigned int earlier_interrupts(struct sbx_cancel *cancel)
+{
+	if (cancel == NULL || !atomic_exchange(&cancel->had_cell, true))
+		return 0;
+	return atomic_load(&cancel->interrupts);
 }
 
 int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
@@ -471,6 +527,7 @@ int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
 
 	if (sbx_kernel_language(lang->info.id, err) == NULL)
 		return -(int)err->code;
+	cell.watch.interrupts = earlier_interrupts(run->io.cancel);
 	r = check(&cell, err);
 	if (r == 0)
 		r = sbx_operation_use_libraries(&cell.op, run, err);
@@ -479,8 +536,6 @@ int sbx_cell_run(struct sbx_session *session, const struct sbx_lang *lang,
 	cell.support = sbx_support_folder(session, err);
 	if (cell.support == NULL)
 		return -(int)err->code;
-	if (run->io.cancel != NULL)
-		cell.watch.interrupts = atomic_load(&run->io.cancel->interrupts);
 	r = sbx_operation_begin(&cell.op, err);
 	if (cell.op.result == NULL)
 		return r;

@@ -411,14 +411,18 @@ static int add_known_plot(struct gathering *g, const struct plot_file *plot,
 			  struct sbx_artifact_meta *meta, struct sbx_error *err)
 {
 	struct head head = {.bytes = SBX_BUF_INIT(SBX_MIME_HEAD)};
-	struct sbx_artifact *a;
+	struct sbx_artifact *a = NULL;
 	char *path = NULL;
+	uint64_t size;
 	int r;
 
 	if (asprintf(&path, "%s/%06u.%s", g->folder->path, plot->number, plot->ending) < 0)
 		return sbx_fail_errno(err, ENOMEM, "cannot keep the artifacts");
 	r = read_head(g, path, &head, err);
-	a = r < 0 ? NULL : append(g, r > 0 ? head.size : plot->size, err);
+	size = r > 0 ? head.size : plot->size;
+	/* It may have grown since it was listed. */
+	if (r >= 0 && has_room(g, size) && (a = append(g, size, err)) == NULL)
+		r = -(int)err->code;
 	if (a != NULL) {
 		set_plot(a, meta, plot);
 		sbx_mime_find(path, head.bytes.data ? head.bytes.data : "", head.bytes.len,
@@ -428,7 +432,7 @@ static int add_known_plot(struct gathering *g, const struct plot_file *plot,
 	}
 	sbx_buf_done(&head.bytes);
 	free(path);
-	return a == NULL ? -(int)err->code : 0;
+	return r < 0 ? r : 0;
 }
 
 static int add_plot(struct gathering *g, const struct plot_file *plot, struct sbx_error *err)
@@ -517,9 +521,9 @@ static int add_file(struct gathering *g, const struct sbx_changed_file *file,
 
 	sbx_mime_find(absolute, head->bytes.data ? head->bytes.data : "", head->bytes.len, NULL,
 		      mime_type);
-	if (!sbx_mime_is_artifact(mime_type) || !has_room(g, file->size))
+	if (!sbx_mime_is_artifact(mime_type) || !has_room(g, head->size))
 		return 0;
-	a = append(g, file->size, err);
+	a = append(g, head->size, err);
 	if (a == NULL)
 		return -(int)err->code;
 	a->kind = SBX_ARTIFACT_FILE;

@@ -158,7 +158,7 @@ static bool try_session(const struct sbx_backend *backend)
 	spec->no_libraries = true;
 	spec->language = "none";
 	works = sbx_session_open(spec, &session, &ignored) == 0 &&
-		sbx_session_greet(session, &ignored) == 0;
+		sbx_session_greet(session, NULL, &ignored) == 0;
 	sbx_session_close(session);
 	sbx_spec_free(spec);
 	return works;

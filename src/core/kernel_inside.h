@@ -42,6 +42,7 @@ struct sbx_kernel {
 	struct sbx_control control;
 	struct sbx_io io;     /* the callbacks of the cell that runs */
 	bool has_process;     /* b and control are of one that was started */
+	bool killed;	      /* by us: nothing that it says counts any more */
 	bool asked;	      /* it owes an answer: `ready`, or `done` with this id */
 	uint32_t asked_id;    /* 0: ready */
 	struct sbx_answer answer;

@@ -55,6 +55,7 @@ static void kill_it(struct sbx_kernel *k, struct sbx_kernel_watch *w)
 		return;
 	w->give_up_ns = sbx_deadline_ns(SBX_GRACE_MS);
 	w->again_ns = w->deadline_ns = w->kill_ns = 0;
+	k->killed = true;
 	sbx_background_signal(&k->b, SIGKILL);
 }
 
@@ -149,13 +150,12 @@ int sbx_kernel_await(struct sbx_kernel *k, struct sbx_kernel_watch *w, struct sb
 	int r = 0;
 
 	while (r == 0 && k->asked && sbx_kernel_is_running(k)) {
-		wait.deadline_ns = next_look_ns(k, w);
-		r = sbx_link_turn(&k->session->link, &wait, err);
-		if (!k->asked)
-			break;
+		/* Before the wait: what was asked for in an earlier one wakes nobody again. */
 		heed_cancel(k, w);
 		heed_silence(k, w);
 		heed_time(k, w);
+		wait.deadline_ns = next_look_ns(k, w);
+		r = sbx_link_turn(&k->session->link, &wait, err);
 	}
 	return r;
 }
@@ -283,6 +283,7 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 	sbx_control_init(&k->control, sbx_kernel_on_message, k);
 	k->b.program.control = &k->control;
 	k->has_process = true;
+	k->killed = false;
 	k->asked = true;
 	k->asked_id = 0;
 	k->set = set;

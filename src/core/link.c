@@ -130,9 +130,9 @@ static int take_frames(struct sbx_link *link, struct sbx_error *err)
 }
 
 /* The first turn of a session; more may have come with the greeting. */
-static int await_greeting(struct sbx_link *link, struct sbx_error *err)
+static int await_greeting(struct sbx_link *link, struct sbx_cancel *cancel, struct sbx_error *err)
 {
-	int r = sbx_session_greet(link->session, err);
+	int r = sbx_session_greet(link->session, cancel, err);
 
 	return r < 0 ? r : act_on_frames(link, err);
 }
@@ -205,7 +205,7 @@ int sbx_link_turn(struct sbx_link *link, struct sbx_wait *wait, struct sbx_error
 		r = sbx_conn_flush(&link->conn, err);
 	if (r == 0)
 		r = link->session->greeted ? wait_and_act(link, wait, err)
-					   : await_greeting(link, err);
+					   : await_greeting(link, wait->cancel, err);
 	if (r < 0)
 		link->failed = true;
 	return r;

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "core/cancel.h"
 #include "core/container.h"
 #include "core/image_store.h"
 #include "core/link.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #define START_MS 15000
 
@@ -73,21 +75,38 @@ static int send_setup(struct sbx_session *s, struct sbx_error *err)
 	return r < 0 ? r : sbx_conn_flush(&s->link.conn, err);
 }
 
+/* Whoever wants an end need not wait for a sandbox that is slow to come: its stream ends then. */
+static void act_on_cancel(struct sbx_session *s, struct sbx_cancel *cancel)
+{
+	uint64_t ignored;
+
+	/* What else was asked for stands elsewhere. */
+	eventfd_read(cancel->eventfd, &ignored);
+	if (sbx_cancel_is_killed(cancel))
+		sbx_place_kill(s->place);
+}
+
 /* Wait for the frame of this type on channel 0. */
-static int expect(struct sbx_conn *conn, enum wire_type type, struct wire_frame *ret,
-		  struct sbx_error *err)
+static int expect(struct sbx_session *s, struct sbx_cancel *cancel, enum wire_type type,
+		  struct wire_frame *ret, struct sbx_error *err)
 {
 	uint64_t deadline_ns = sbx_deadline_ns(START_MS);
+	struct sbx_conn *conn = &s->link.conn;
 	int r;
 
 	while ((r = sbx_conn_next(conn, ret, err)) == 0 && !conn->eof) {
-		struct pollfd fd = sbx_conn_poll(conn);
+		struct pollfd fds[] = {
+			sbx_conn_poll(conn),
+			{.fd = cancel ? cancel->eventfd : -1, .events = POLLIN},
+		};
 
-		if (poll(&fd, 1, sbx_poll_ms(deadline_ns)) == 0)
+		if (poll(fds, 2, sbx_poll_ms(deadline_ns)) == 0)
 			return sbx_fail(err, SBX_E_TIMEOUT,
 					"the sandbox did not start within %d seconds", START_MS / 1000);
+		if (fds[1].revents)
+			act_on_cancel(s, cancel);
 		r = sbx_conn_flush(conn, err);
-		if (r == 0 && fd.revents & ~POLLOUT)
+		if (r == 0 && fds[0].revents & ~POLLOUT)
 			r = sbx_conn_fill(conn, err);
 		if (r < 0)
 			return r;
@@ -105,12 +124,12 @@ static int expect(struct sbx_conn *conn, enum wire_type type, struct wire_frame 
 }
 
 /* HELLO and READY, in this order, or the reason why they do not come. */
-static int greet(struct sbx_session *s, struct sbx_error *err)
+static int greet(struct sbx_session *s, struct sbx_cancel *cancel, struct sbx_error *err)
 {
 	struct wire_frame frame;
 	struct wire_hello hello;
 	struct wire_ready ready;
-	int r = expect(&s->link.conn, WIRE_HELLO, &frame, err);
+	int r = expect(s, cancel, WIRE_HELLO, &frame, err);
 
 	if (r < 0) {
 		int known = sbx_place_failure(s->place, err);
@@ -119,7 +138,7 @@ static int greet(struct sbx_session *s, struct sbx_error *err)
 	}
 	if (!wire_hello_parse(frame.payload, frame.len, &hello) || hello.version != WIRE_VERSION)
 		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox's agent speaks another protocol");
-	r = expect(&s->link.conn, WIRE_READY, &frame, err);
+	r = expect(s, cancel, WIRE_READY, &frame, err);
 	if (r < 0)
 		return r;
 	if (!wire_ready_parse(frame.payload, frame.len, &ready))
@@ -128,14 +147,14 @@ static int greet(struct sbx_session *s, struct sbx_error *err)
 	return 0;
 }
 
-int sbx_session_greet(struct sbx_session *s, struct sbx_error *err)
+int sbx_session_greet(struct sbx_session *s, struct sbx_cancel *cancel, struct sbx_error *err)
 {
 	uint64_t start = sbx_now_ns();
 	int r;
 
 	if (s->greeted)
 		return 0;
-	r = greet(s, err);
+	r = greet(s, cancel, err);
 	if (r < 0) {
 		s->broken = true;
 		return r;

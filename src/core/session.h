@@ -54,7 +54,7 @@ struct sbx_session {
  * to read from the stream calls it; what is to be sent can be queued before, so that the first
  * program starts as soon as there is somebody to start it.
  */
-int sbx_session_greet(struct sbx_session *session, struct sbx_error *err);
+int sbx_session_greet(struct sbx_session *session, struct sbx_cancel *cancel, struct sbx_error *err);
 
 /*
  * Take the session's turn, for whatever speaks over its stream: waits for the operation before,

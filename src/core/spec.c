@@ -229,6 +229,8 @@ int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid, struct 
 		return sbx_fail(err, SBX_E_INVALID, "user %u:%u is not within 0 to 65534", uid, gid);
 	spec->uid = uid;
 	spec->gid = gid;
+	free(spec->container.user);
+	spec->container.user = NULL;
 	return 0;
 }
 

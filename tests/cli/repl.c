@@ -120,6 +120,24 @@ static void a_terminal_that_goes_away_ends_it(void **state)
 	talk_done(&talk);
 }
 
+/* A terminal marks what is pasted; an empty line in it ends nothing. */
+static void what_is_pasted_comes_as_a_whole(void **state)
+{
+	struct talk talk;
+
+	begin(*state, &talk, "python");
+	assert_contains(talk.seen, "\033[?2004h");
+	ask(&talk, "\033[200~def f():\r    a = 40\r\r    return a + 1\r\033[201~", "......");
+	ask(&talk, "", "python");
+	ask(&talk, "\033[200~y = f()\ry +\033[201~ 1", "42\r\npython");
+	ask(&talk, "'\033[200~\033]0;x\007\033[201~'", "\\x1b]0;x\\x07");
+	ask(&talk, ":history", "'^[]0;x^G'\r\npython");
+	assert_int_equal(talk_end(&talk, "\004"), 0);
+	assert_contains(talk.seen, "\033[?2004l");
+	assert_null(strstr(talk.seen, "\033]0;"));
+	talk_done(&talk);
+}
+
 static void ctrl_c_forgets_a_line_that_is_typed(void **state)
 {
 	struct talk talk;
@@ -298,6 +316,7 @@ int repl_group(void)
 		cli_test(ctrl_c_interrupts_the_cell_and_the_state_survives),
 		cli_test(a_second_ctrl_c_ends_the_kernel_and_not_the_repl),
 		cli_test(a_terminal_that_goes_away_ends_it),
+		cli_test(what_is_pasted_comes_as_a_whole),
 		cli_test(ctrl_c_forgets_a_line_that_is_typed),
 		cli_test(lines_are_remembered_and_nobody_else_reads_them),
 		cli_test(what_a_cell_prints_cannot_steer_the_terminal),

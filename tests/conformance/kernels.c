@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,17 +198,42 @@ static void the_memory_limit_costs_the_state_and_is_said(void **state)
 	expect_new_kernel(t, r);
 }
 
+/* Until the only kernel's process is over, and somebody has noticed. */
+static void await_end(struct test_sandbox *t)
+{
+	uint64_t deadline_ns = sbx_deadline_ns(20000);
+	bool alive = true;
+
+	while (alive) {
+		struct sbx_kernel_info *list = NULL;
+		struct sbx_error err;
+		size_t count = 0;
+
+		assert_true(sbx_now_ns() < deadline_ns);
+		assert_int_equal(sbx_kernel_list(t->session, &list, &count, &err), 0);
+		assert_int_equal(count, 1);
+		alive = list[0].alive;
+		free(list);
+	}
+}
+
+static void end_between_cells(struct test_sandbox *t)
+{
+	cell(t, "import os, threading\n"
+		"x = 41\n"
+		"def end():\n"
+		"    while not os.path.exists('go'): pass\n"
+		"    os._exit(4)\n"
+		"threading.Thread(target=end).start()");
+	test_shell(t, "touch go");
+	await_end(t);
+}
+
 static void a_kernel_that_ended_between_cells_is_told_by_the_next(void **state)
 {
 	const struct sbx_result *r;
 
-	cell(*state, "import os, threading\n"
-		     "x = 41\n"
-		     "def end():\n"
-		     "    while not os.path.exists('go'): pass\n"
-		     "    os._exit(4)\n"
-		     "threading.Thread(target=end).start()");
-	test_shell(*state, "touch go; sleep 0.5");
+	end_between_cells(*state);
 	r = cell(*state, "'x' in globals()");
 	says(r, "False\n");
 	assert_int_equal(r->exit_code, 0);
@@ -215,6 +241,18 @@ static void a_kernel_that_ended_between_cells_is_told_by_the_next(void **state)
 }
 
 /* ---- what cells do to their process ---- */
+
+static void a_result_that_has_more_to_tell_leaves_it_to_the_next(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	end_between_cells(t);
+	t->io.timeout_ms = 200;
+	assert_int_equal(cell(t, "while True: pass")->reason, SBX_TIMEOUT);
+	t->io.timeout_ms = 0;
+	assert_non_null(strstr(cell(t, "1")->message, "started anew"));
+	assert_string_equal(cell(t, "1")->message, "");
+}
 
 static void a_gigabyte_of_output_is_bounded_and_ends_are_kept(void **state)
 {
@@ -345,6 +383,9 @@ static void words_that_no_kernel_says_end_it_and_nothing_else(void **state)
 		"say(b'{\"op\": \"result\", \"id\": 1, \"text\": \"\\xff\"}')",
 		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": \"../x\"}')",
 		"say(b'{\"op\": \"error\", \"id\": 1}')",
+		/* Of each of these the host would make an object of its own, a hundred times as large. */
+		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": 1, \"x\": [' + b'[],' * 1000000 + b'0]}')",
+		"say(b'{\"op\": \"display\", \"id\": 1, \"number\": 1' + b', \"x\": 0' * 1000 + b'}')",
 		"os.write(fd, b'\\xff\\xff\\xff\\xff')",
 		"os.write(fd, struct.pack('<I', 4 << 20) + b'x' * 100); os._exit(0)",
 	};
@@ -393,7 +434,16 @@ struct busy {
 	struct sbx_result *result;
 	struct sbx_error err;
 	struct sbx_cancel *cancel;
+	atomic_bool begun; /* it has printed something */
 };
+
+static void note_output(const void *data, size_t len, void *userdata)
+{
+	struct busy *b = userdata;
+
+	(void)data, (void)len;
+	atomic_store(&b->begun, true);
+}
 
 static void *run_busy(void *arg)
 {
@@ -403,7 +453,7 @@ static void *run_busy(void *arg)
 		.code = b->code,
 		.code_len = strlen(b->code),
 		.kernel = "main",
-		.io = {.cancel = b->cancel},
+		.io = {.cancel = b->cancel, .on_stdout = note_output, .userdata = b},
 	};
 
 	if (sbx_session_run(b->t->session, &run, &b->result, &b->err) < 0)
@@ -428,6 +478,15 @@ static void await_busy(struct test_sandbox *t)
 			busy |= list[i].busy;
 		free(list);
 	}
+}
+
+/* Until its code runs: who ends it sooner ends no kernel. */
+static void await_output(struct busy *b)
+{
+	uint64_t deadline_ns = sbx_deadline_ns(20000);
+
+	while (!atomic_load(&b->begun))
+		assert_true(sbx_now_ns() < deadline_ns);
 }
 
 #define SPIN "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
@@ -493,14 +552,79 @@ static void cancelling_a_cell_interrupts_it_or_kills_its_kernel(void **state)
 	sbx_result_free(b.result);
 	says(cell(t, "x"), "41\n");
 
+	b.begun = false;
 	assert_int_equal(pthread_create(&thread, NULL, run_busy, &b), 0);
-	await_busy(t);
+	await_output(&b);
 	sbx_cancel_kill(b.cancel);
 	pthread_join(thread, NULL);
 	assert_int_equal(b.result->reason, SBX_CANCELLED);
 	expect_new_kernel(t, b.result);
 	sbx_result_free(b.result);
 	sbx_cancel_free(b.cancel);
+}
+
+/* It is said before the call that is to heed it, and nothing says it again. */
+static void a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	cell(t, "x = 41");
+	assert_int_equal(sbx_cancel_new(&t->io.cancel, &err), 0);
+	sbx_cancel_kill(t->io.cancel);
+	/* An error where it waited for the session, if only for a moment. */
+	if (try_cell(t, "python", "main", "x = 42\nwhile True: pass", &r, &err) == 0) {
+		assert_int_equal(r->reason, SBX_CANCELLED);
+		assert_false(r->kernel_ended);
+		assert_non_null(strstr(r->message, "did not run"));
+		sbx_result_free(r);
+	} else {
+		assert_int_equal(err.code, SBX_E_UNAVAILABLE);
+	}
+	sbx_cancel_free(t->io.cancel);
+	t->io.cancel = NULL;
+	says(cell(t, "x"), "41\n");
+}
+
+static void a_cell_that_was_interrupted_before_is_not_run(void **state)
+{
+	struct test_sandbox *t = *state;
+	const struct sbx_result *r;
+	struct sbx_error err;
+
+	cell(t, "x = 41");
+	assert_int_equal(sbx_cancel_new(&t->io.cancel, &err), 0);
+	sbx_cancel_interrupt(t->io.cancel);
+	r = cell(t, "x = 42");
+	assert_int_equal(r->exit_code, 130);
+	assert_non_null(strstr(r->message, "did not run"));
+	says(cell(t, "x"), "41\n");
+	/* What was for nobody is not for the next. */
+	sbx_cancel_interrupt(t->io.cancel);
+	says(cell(t, "x"), "41\n");
+	sbx_cancel_free(t->io.cancel);
+	t->io.cancel = NULL;
+}
+
+static void a_start_that_was_cancelled_before_comes_to_its_end(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_kernel_info *list;
+	struct sbx_cancel *cancel;
+	struct sbx_error err;
+	size_t count;
+
+	assert_int_equal(sbx_cancel_new(&cancel, &err), 0);
+	sbx_cancel_kill(cancel);
+	assert_true(sbx_kernel_start(test_session(t), "main", "python", cancel, &err) < 0);
+	assert_int_equal(err.code, SBX_E_UNAVAILABLE);
+	assert_non_null(strstr(err.msg, "cancelled"));
+	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
+	assert_int_equal(count, 0);
+	free(list);
+	sbx_cancel_free(cancel);
+	says(cell(t, "1"), "1\n");
 }
 
 /* ---- the calls beside running ---- */
@@ -668,6 +792,22 @@ static void an_interpreter_that_is_missing_is_named(void **state)
 	assert_int_equal(sbx_spec_add_env(t->spec, "PATH=/nowhere", &err), 0);
 	refuse(t, "ruby", "main", "1", SBX_E_NOT_FOUND,
 	       "Ruby is not installed (on Debian: apt-get install ruby)");
+	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
+	assert_int_equal(count, 0);
+	free(list);
+}
+
+static void a_cell_that_does_not_come_to_run_leaves_no_kernel(void **state)
+{
+	const struct sbx_file file = {.name = "../out", .data = "x", .len = 1};
+	struct test_sandbox *t = *state;
+	struct sbx_kernel_info *list;
+	struct sbx_error err;
+	size_t count;
+
+	t->io.files = &file;
+	t->io.file_count = 1;
+	refuse(t, "python", "main", "1", SBX_E_INVALID, "../out");
 	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
 	assert_int_equal(count, 0);
 	free(list);
@@ -882,6 +1022,7 @@ int main(void)
 		sandbox_test(a_loop_that_ignores_the_interrupt_costs_the_state_and_is_said),
 		sandbox_test(the_memory_limit_costs_the_state_and_is_said),
 		sandbox_test(a_kernel_that_ended_between_cells_is_told_by_the_next),
+		sandbox_test(a_result_that_has_more_to_tell_leaves_it_to_the_next),
 		sandbox_test(a_gigabyte_of_output_is_bounded_and_ends_are_kept),
 		sandbox_test(forks_of_a_cell_end_without_ending_it),
 		sandbox_test(a_process_that_a_cell_left_goes_on_until_the_kernel_ends),
@@ -895,6 +1036,9 @@ int main(void)
 		sandbox_test(another_thread_can_interrupt_a_cell_and_its_state_survives),
 		sandbox_test(a_restart_ends_the_cell_that_runs_and_begins_anew),
 		sandbox_test(cancelling_a_cell_interrupts_it_or_kills_its_kernel),
+		sandbox_test(a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays),
+		sandbox_test(a_cell_that_was_interrupted_before_is_not_run),
+		sandbox_test(a_start_that_was_cancelled_before_comes_to_its_end),
 		sandbox_test(start_list_reset_and_end_do_what_they_say),
 		sandbox_test(the_history_has_what_was_run_and_what_it_came_to),
 		sandbox_test(the_history_is_bounded),
@@ -903,6 +1047,7 @@ int main(void)
 		sandbox_test(what_a_cell_cannot_have_is_refused),
 		sandbox_test(there_are_at_most_eight),
 		sandbox_test(an_interpreter_that_is_missing_is_named),
+		sandbox_test(a_cell_that_does_not_come_to_run_leaves_no_kernel),
 		sandbox_test(output_comes_to_callbacks_with_the_value_behind_it),
 		sandbox_test(files_are_there_before_the_cell_runs),
 		sandbox_test(what_a_cell_makes_is_its_own),

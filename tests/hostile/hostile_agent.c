@@ -10,6 +10,8 @@
  *	empty	answers with a file, and then bytes of it without end and without a byte
  *	flood	sends output and file bytes without end and without credit
  *	kernel SEED	does as it should, but what it has for kernels is random
+ *	late	its kernels answer when they are killed, and not before
+ *	growing	its artifacts are small where they are listed, and large where they are read
  */
 #include "fuzz/random.h"
 #include "wire/conn.h"
@@ -17,6 +19,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -335,8 +339,116 @@ static void play_kernels(struct hostile *h, enum wire_type type)
 		send_exit(h);
 }
 
-static void answer(struct hostile *h, const char *how, enum wire_type type)
+static void send_word(struct hostile *h, const char *word)
 {
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+
+	wire_put_string(&b, word, strlen(word));
+	send_buf(h, WIRE_DATA, h->channel, &b);
+}
+
+static void send_end(struct hostile *h, uint32_t reason, uint32_t status)
+{
+	struct sbx_buf b = SBX_BUF_INIT(256);
+
+	wire_exit_format(&b, &(struct wire_exit){.reason = reason, .status = status});
+	send_buf(h, WIRE_EXIT, h->channel, &b);
+}
+
+/* What every agent has an answer for. */
+static void answer_as_it_should(struct hostile *h, enum wire_type type)
+{
+	if (type == WIRE_PING)
+		send_pong(h);
+	if (type == WIRE_MKDIR || type == WIRE_REMOVE || type == WIRE_FINISH)
+		send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
+}
+
+static void answer_late(struct hostile *h, const struct wire_frame *frame)
+{
+	struct wire_signal m;
+
+	answer_as_it_should(h, frame->type);
+	if (frame->type == WIRE_LIST)
+		send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
+	if (frame->type == WIRE_EXEC)
+		send_start_of_kernel(h);
+	if (frame->type != WIRE_SIGNAL || !wire_signal_parse(frame->payload, frame->len, &m) ||
+	    m.signo != SIGKILL)
+		return;
+	send_word(h, "{\"op\": \"done\", \"id\": 1, \"status\": \"ok\", \"exit_code\": 0}");
+	send_end(h, WIRE_KILLED, SIGKILL);
+}
+
+static void send_file(struct hostile *h, const char *name, uint64_t size)
+{
+	struct sbx_buf b = SBX_BUF_INIT(4096);
+
+	wire_entry_format(&b, &(struct wire_entry){.kind = WIRE_FILE,
+						   .size = size,
+						   .ctime_ns = UINT64_MAX,
+						   .name = (char *)name});
+	send_buf(h, WIRE_ENTRY, h->channel, &b);
+}
+
+/* The list of a folder of hooks; the one of the work folder is of all below it. */
+static void list_small(struct hostile *h, const struct wire_frame *frame)
+{
+	struct wire_list m;
+
+	if (!wire_list_parse(frame->payload, frame->len, &m))
+		_exit(0);
+	for (int i = 1; !m.deep && i <= 5; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%06d.png", i);
+		send_file(h, name, 1);
+	}
+	wire_list_done(&m);
+	send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
+}
+
+static void read_large(struct hostile *h, const struct wire_frame *frame)
+{
+	struct wire_get m;
+
+	if (!wire_get_parse(frame->payload, frame->len, &m))
+		_exit(0);
+	if (strstr(m.path, ".meta") != NULL) {
+		send_file(h, "", 2);
+		send_frame(h, WIRE_DATA, h->channel, "{}", 2);
+	} else {
+		send_file(h, "", 1ull << 40);
+	}
+	wire_get_done(&m);
+	send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
+}
+
+static void answer_growing(struct hostile *h, const struct wire_frame *frame)
+{
+	answer_as_it_should(h, frame->type);
+	if (frame->type == WIRE_EXEC) {
+		send_started(h);
+		send_end(h, WIRE_EXITED, 0);
+	}
+	if (frame->type == WIRE_LIST)
+		list_small(h, frame);
+	if (frame->type == WIRE_GET)
+		read_large(h, frame);
+}
+
+static void answer(struct hostile *h, const char *how, const struct wire_frame *frame)
+{
+	enum wire_type type = frame->type;
+
+	if (strcmp(how, "late") == 0) {
+		answer_late(h, frame);
+		return;
+	}
+	if (strcmp(how, "growing") == 0) {
+		answer_growing(h, frame);
+		return;
+	}
 	if (strncmp(how, "kernel", 6) == 0) {
 		play_kernels(h, type);
 		return;
@@ -389,7 +501,7 @@ int main(void)
 			if (frame.channel != 0)
 				h.channel = frame.channel;
 			if (frame.type != WIRE_SETUP && !frame.more)
-				answer(&h, how, frame.type);
+				answer(&h, how, &frame);
 		}
 	}
 	return 0;

@@ -351,6 +351,49 @@ static void a_background_process_that_is_killed_ends(void **state)
 	assert_int_equal(end_in_background(0, 0, SIGKILL), SBX_CANCELLED);
 }
 
+/* ---- an agent that goes back on what it said ---- */
+
+/* Its time is over and its kernel was killed: what that says then is no end of the cell. */
+static void a_kernel_that_was_killed_has_nothing_more_to_say(void **state)
+{
+	struct sbx_run run = {.language = "python", .code = "1", .code_len = 1, .kernel = "main"};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+	struct place p = {.state = 2};
+
+	(void)state;
+	open_place(&p, "late");
+	sbx_session_close(p.session);
+	assert_int_equal(sbx_spec_set_limit(p.spec, SBX_LIMIT_SESSION_MS, 0, &err), 0);
+	assert_int_equal(sbx_session_open(p.spec, &p.session, &err), 0);
+	assert_int_equal(sbx_session_run(p.session, &run, &result, &err), 0);
+	assert_int_equal(result->reason, SBX_TIMEOUT);
+	assert_true(result->kernel_ended);
+	assert_non_null(strstr(result->message, "state is gone"));
+	sbx_result_free(result);
+	close_place(&p);
+}
+
+static void artifacts_that_grow_pass_no_limit(void **state)
+{
+	static const char *const argv[] = {"true", NULL};
+	struct sbx_command command = {.argv = argv, .io = {.artifacts = true}};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+	struct place p = {.state = 2};
+	uint64_t bytes = 0;
+
+	(void)state;
+	open_place(&p, "growing");
+	assert_int_equal(sbx_session_exec(p.session, &command, &result, &err), 0);
+	for (size_t i = 0; i < result->artifact_count; i++)
+		bytes += result->artifacts[i].size;
+	assert_true(bytes <= sbx_spec_get_limit(p.spec, SBX_LIMIT_ARTIFACT_BYTES));
+	assert_int_equal(result->artifact_count + result->artifacts_left_out, 5);
+	sbx_result_free(result);
+	close_place(&p);
+}
+
 static void a_flood_takes_no_memory(void **state)
 {
 	struct rusage before, after;
@@ -379,6 +422,8 @@ int main(void)
 		cmocka_unit_test(a_background_process_ends_by_its_time),
 		cmocka_unit_test(a_background_process_ends_by_the_sessions_time),
 		cmocka_unit_test(a_background_process_that_is_killed_ends),
+		cmocka_unit_test(a_kernel_that_was_killed_has_nothing_more_to_say),
+		cmocka_unit_test(artifacts_that_grow_pass_no_limit),
 		cmocka_unit_test(a_flood_takes_no_memory),
 	};
 	const char *agent = getenv("SBX_HOSTILE_AGENT");

@@ -302,7 +302,7 @@ class Start(unittest.TestCase):
         self.assertLess(best, 0.05)
 
     def test_the_environment_of_the_original_is_applied_or_refused(self):
-        ran = self.program("mcp", BACKEND="docker")
+        ran = self.program("mcp", BACKEND="kubernetes")
         self.assertEqual((ran.returncode, ran.stdout), (2, ""))
         self.assertIn("BACKEND", ran.stderr)
         server = Server(SANDBOX_MEMORY="64m")

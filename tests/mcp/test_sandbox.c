@@ -271,10 +271,47 @@ static void what_is_so_anyway_is_accepted(void **state)
 		assert_int_equal(read_environment(&e, good[i]), 0);
 }
 
+static void what_engines_can_is_taken_with_one(void **state)
+{
+	static const struct {
+		const char *variable, *name, *value; /* of runtime_configs; NULL: none */
+	} rows[] = {
+		{"SANDBOX_READ_ONLY=false", "read_only", "false"},
+		{"SANDBOX_PRIVILEGED=true", "privileged", "true"},
+		{"SANDBOX_CAP_DROP=ALL, ,NET_RAW", "cap_drop", NULL},
+		{"SANDBOX_SECURITY_OPT=seccomp=unconfined,no-new-privileges", "security_opt",
+		 "[\"seccomp=unconfined\"]"},
+		{"SANDBOX_NETWORK_MODE=bridge", "network_mode", "\"bridge\""},
+		{"SANDBOX_RUNTIME_CONFIGS={\"hostname\": \"a\"}", "hostname", "\"a\""},
+		{"COMMIT_CONTAINER=yes", "", NULL},
+		{"KEEP_TEMPLATE=false", "", NULL},
+		{"SANDBOX_IMAGE=box:py", "", NULL},
+		{"SANDBOX_PULL=never", "", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *const variables[] = {"BACKEND=docker", rows[i].variable, NULL};
+		struct mcp_environment e;
+		struct sbx_error err;
+		char *text;
+
+		if (mcp_environment_read(variables, &e, &err) < 0)
+			fail_msg("%s: %s", rows[i].variable, err.msg);
+		text = json_dumps(json_object_get(e.runtime, rows[i].name),
+				  JSON_COMPACT | JSON_ENCODE_ANY);
+		if (rows[i].value != NULL)
+			assert_string_equal(text, rows[i].value);
+		else
+			assert_null(text);
+		free(text);
+		mcp_environment_done(&e);
+	}
+}
+
 static void what_cannot_be_had_is_refused_by_its_name(void **state)
 {
 	static const char *const bad[] = {
-		"BACKEND=docker",
 		"BACKEND=Kubernetes",
 		"BACKEND=nonsense",
 		"BACKEND=0123456789012345678901234567890123456789",
@@ -658,6 +695,7 @@ int main(void)
 		cmocka_unit_test(what_an_answer_shows_is_bounded_by_the_environment),
 		cmocka_unit_test(a_package_is_known_by_its_requirement),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
+		cmocka_unit_test(what_engines_can_is_taken_with_one),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),
 		cmocka_unit_test(no_character_is_cut_in_two),

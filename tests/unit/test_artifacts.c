@@ -168,6 +168,27 @@ static void a_chart_comes_as_json_of_ours(void **state)
 
 /* ---- anything ---- */
 
+/* Paths of all plots of a run are kept at the same time. */
+static void a_path_that_no_file_can_have_is_not_kept(void **state)
+{
+	static const char start[] = "{\"path\": \"/";
+	struct sbx_artifact_meta meta;
+	char *text = malloc(SBX_META_MAX);
+
+	(void)state;
+	memset(text, 'x', SBX_META_MAX);
+	memcpy(text, start, sizeof(start) - 1);
+	memcpy(text + SBX_META_MAX - 2, "\"}", 2);
+	sbx_artifact_meta_parse(text, SBX_META_MAX, &meta);
+	assert_null(meta.path);
+	sbx_artifact_meta_done(&meta);
+	memcpy(text + 1000, "\"}", 2);
+	sbx_artifact_meta_parse(text, 1002, &meta);
+	assert_non_null(meta.path);
+	sbx_artifact_meta_done(&meta);
+	free(text);
+}
+
 static void assert_clean(const char *text)
 {
 	for (; *text != '\0'; text++)
@@ -215,6 +236,7 @@ int main(void)
 		cmocka_unit_test(sources_and_logs_are_not_looked_at),
 		cmocka_unit_test(what_makes_no_sense_is_a_plot_of_which_nothing_is_known),
 		cmocka_unit_test(a_chart_comes_as_json_of_ours),
+		cmocka_unit_test(a_path_that_no_file_can_have_is_not_kept),
 		cmocka_unit_test(whatever_comes_is_made_harmless),
 	};
 

@@ -92,6 +92,12 @@ static void sixels_have_no_other_sequence_in_them(void **state)
 {
 	(void)state;
 	assert_true(sound("\033Pq#0;2;97;0;0#0!30~-\n\033\\"));
+	assert_true(sound("\033P0;1;0q#0!30~-\033\\"));
+	/* Control strings that set keys of the terminal (DECUDK), or make it answer (DECRQSS). */
+	assert_false(sound("\033P1;1|17/726d\033\\"));
+	assert_false(sound("\033P$q\"p\033\\"));
+	assert_false(sound("\033P+q544e\033\\"));
+	assert_false(sound("\033P1;1\033\\"));
 	assert_false(sound(""));
 	assert_false(sound("\033P"));
 	assert_false(sound("\033\\"));

@@ -48,8 +48,7 @@ static char *make_name(const char *folder)
 	return name;
 }
 
-/* Of a query: what stands for itself there, and the rest as %XX. */
-static void append_escaped(struct sbx_buf *out, const char *text)
+void engine_append_escaped(struct sbx_buf *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
 		if (isalnum((unsigned char)*text) || strchr("-._~/", *text) != NULL)
@@ -72,9 +71,9 @@ static int build(struct engine_client *client, const struct sbx_spec *spec, cons
 	int r;
 
 	sbx_buf_puts(&path, "/build?rm=1&forcerm=1&dockerfile=");
-	append_escaped(&path, file);
+	engine_append_escaped(&path, file);
 	sbx_buf_puts(&path, "&t=");
-	append_escaped(&path, name);
+	engine_append_escaped(&path, name);
 	if (spec->container.pull == SBX_PULL_ALWAYS)
 		sbx_buf_puts(&path, "&pull=1");
 	if (platform != NULL)
@@ -84,7 +83,7 @@ static int build(struct engine_client *client, const struct sbx_spec *spec, cons
 	request.path = path.data;
 	engine_say(spec, "building the image %s", name);
 	r = engine_call(client, &request, NULL, err);
-	sbx_buf_done(&lines.rest);
+	engine_lines_end(&lines);
 	if (r == 0 && lines.problem[0] != '\0')
 		r = sbx_fail(err, strstr(lines.problem, "no space left") ? SBX_E_LIMIT : SBX_E_INVALID,
 			     "%.500s", lines.problem);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/client_inside.h"
 
+#include "backend/engine/known.h"
 #include "base/auto.h"
 #include "base/buf.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define ANSWER_MAX	(16u << 20)
+#define HEADS_MAX	(64u << 10)
 #define STANDARD_MS	60000
-#define CONNECT_MS	10000
+#define PING_MS		10000
+#define PROGRAM_MS	30000 /* a ping that has to wait for the ssh program */
 #define OLDEST_VERSION	41 /* of 1.x: the first that has all that we use */
 #define NEWEST_VERSION	45 /* the last that we know */
 
@@ -21,8 +25,11 @@ struct call {
 	const struct engine_request *request;
 	struct sbx_buf answer;
 	struct sbx_error *err;
-	bool stopped; /* by on_piece; err is filled */
-	char version[16];
+	bool stopped;	/* by on_piece; err is filled */
+	bool given_up;	/* by whoever is watched */
+	size_t heads;	/* bytes of headers so far */
+	bool podman;
+	char version[16], type[64], place[128], server[64]; /* headers */
 };
 
 const char *engine_client_title(const struct engine_client *client, char ret[256])
@@ -38,7 +45,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
 	struct call *call = userdata;
 	size_t len = size * count;
 
-	if (call->request->on_piece == NULL || engine_status(call->client) >= 400) {
+	if (call->request->on_piece == NULL || engine_status(call->client) >= 300) {
 		sbx_buf_append(&call->answer, data, len);
 		return call->answer.failed ? 0 : len;
 	}
@@ -46,114 +53,177 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
 	return call->stopped ? 0 : len;
 }
 
+static void note_header(struct call *call, const char *line)
+{
+	const struct {
+		const char *name;
+		char *to;
+		size_t size;
+	} rows[] = {
+		{"Api-Version:", call->version, sizeof(call->version)},
+		{"Content-Type:", call->type, sizeof(call->type)},
+		{"Location:", call->place, sizeof(call->place)},
+		{"Server:", call->server, sizeof(call->server)},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = strlen(rows[i].name);
+
+		if (strncasecmp(line, rows[i].name, len) == 0)
+			engine_words_clean(line + len, strlen(line + len), rows[i].to, rows[i].size);
+	}
+	call->podman |= strncasecmp(line, "Libpod-API-Version:", 19) == 0;
+}
+
 static size_t on_header(char *data, size_t size, size_t count, void *userdata)
 {
-	static const char name[] = "Api-Version:";
 	struct call *call = userdata;
 	size_t len = size * count;
-	char line[64];
+	char line[256];
 
+	/* Those of 1xx answers count as well, so that there is an end to them. */
+	call->heads += len;
 	snprintf(line, sizeof(line), "%.*s", (int)len, data);
-	if (strncasecmp(line, name, sizeof(name) - 1) == 0)
-		sscanf(line + sizeof(name) - 1, " %15[0-9.]", call->version);
-	return len;
+	note_header(call, line);
+	return call->heads > HEADS_MAX ? 0 : len;
+}
+
+static int on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct call *call = userdata;
+	struct pollfd fd = {.fd = call->client->watch_fd};
+
+	(void)a, (void)b, (void)c, (void)d;
+	call->given_up = fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+	return call->given_up;
 }
 
 /* ---- a call ---- */
 
-void engine_client_prepare(const struct engine_client *client, CURL *easy)
+static struct curl_slist *add_header(const struct call *call, struct curl_slist *headers,
+				     const char *name, const char *value)
 {
-	const struct engine_endpoint *e = &client->endpoint;
-	const struct engine_curl *curl = client->curl;
+	auto_free char *line = NULL;
 
-	curl->reset(easy);
-	if (e->socket_path != NULL)
-		curl->setopt(easy, CURLOPT_UNIX_SOCKET_PATH, e->socket_path);
-	/* What is configured for the web is not for an engine. */
-	curl->setopt(easy, CURLOPT_PROXY, "");
-	curl->setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl->setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	curl->setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl->setopt(easy, CURLOPT_SSL_VERIFYPEER, e->verify ? 1L : 0L);
-	curl->setopt(easy, CURLOPT_SSL_VERIFYHOST, e->verify ? 2L : 0L);
-	if (e->ca != NULL)
-		curl->setopt(easy, CURLOPT_CAINFO, e->ca);
-	if (e->cert != NULL)
-		curl->setopt(easy, CURLOPT_SSLCERT, e->cert);
-	if (e->key != NULL)
-		curl->setopt(easy, CURLOPT_SSLKEY, e->key);
+	if (asprintf(&line, "%s: %s", name, value) < 0)
+		return headers;
+	return call->client->curl->slist_append(headers, line) ?: headers;
 }
 
-static void set_body(struct call *call, const char *json, struct curl_slist **headers)
+static struct curl_slist *set_body(struct call *call, const char *json, struct curl_slist *headers)
 {
 	const struct engine_request *q = call->request;
 	const struct engine_curl *curl = call->client->curl;
 	const void *data = json != NULL ? json : q->raw;
 	size_t len = json != NULL ? strlen(json) : q->raw_len;
-	char type[128];
 
 	if (data == NULL && strcmp(q->method, "POST") != 0 && strcmp(q->method, "PUT") != 0)
-		return;
-	snprintf(type, sizeof(type), "Content-Type: %s",
-		 q->raw_type != NULL && json == NULL ? q->raw_type : "application/json");
-	*headers = curl->slist_append(*headers, type);
+		return headers;
+	headers = add_header(call, headers, "Content-Type",
+			     q->raw_type != NULL && json == NULL ? q->raw_type : "application/json");
 	/* No body is asked to be announced and waited for. */
-	*headers = curl->slist_append(*headers, "Expect:");
-	curl->setopt(call->client->easy, CURLOPT_POSTFIELDS, data != NULL ? data : "");
-	curl->setopt(call->client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+	headers = curl->slist_append(headers, "Expect:") ?: headers;
+	curl->setopt(call->client->line->easy, CURLOPT_POSTFIELDS, data != NULL ? data : "");
+	curl->setopt(call->client->line->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+	return headers;
+}
+
+static void set_answer(struct call *call)
+{
+	const struct engine_curl *curl = call->client->curl;
+	CURL *easy = call->client->line->easy;
+
+	curl->setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl->setopt(easy, CURLOPT_WRITEDATA, call);
+	curl->setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl->setopt(easy, CURLOPT_HEADERDATA, call);
+	curl->setopt(easy, CURLOPT_NOPROGRESS, 0L);
+	curl->setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl->setopt(easy, CURLOPT_XFERINFODATA, call);
 }
 
 static CURLcode perform(struct call *call, const char *url, const char *json)
 {
 	const struct engine_request *q = call->request;
 	const struct engine_curl *curl = call->client->curl;
-	CURL *easy = call->client->easy;
+	struct engine_line *line = call->client->line;
 	struct curl_slist *headers = NULL;
-	char auth[4096];
+	struct engine_quiet quiet;
 	long status = 0;
 	CURLcode code;
 
-	engine_client_prepare(call->client, easy);
-	curl->setopt(easy, CURLOPT_URL, url);
-	set_body(call, json, &headers);
-	if (q->auth != NULL && snprintf(auth, sizeof(auth), "X-Registry-Auth: %s", q->auth) < (int)sizeof(auth))
-		headers = curl->slist_append(headers, auth);
-	curl->setopt(easy, CURLOPT_CUSTOMREQUEST, q->method);
-	curl->setopt(easy, CURLOPT_NOBODY, strcmp(q->method, "HEAD") == 0 ? 1L : 0L);
-	curl->setopt(easy, CURLOPT_HTTPHEADER, headers);
-	curl->setopt(easy, CURLOPT_TIMEOUT_MS, (long)(q->timeout_ms ? q->timeout_ms : STANDARD_MS));
-	curl->setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-	curl->setopt(easy, CURLOPT_WRITEDATA, call);
-	curl->setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl->setopt(easy, CURLOPT_HEADERDATA, call);
-	code = curl->perform(easy);
-	curl->getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	engine_line_prepare(call->client, line);
+	curl->setopt(line->easy, CURLOPT_URL, url);
+	headers = set_body(call, json, headers);
+	if (q->auth != NULL)
+		headers = add_header(call, headers, "X-Registry-Auth", q->auth);
+	curl->setopt(line->easy, CURLOPT_CUSTOMREQUEST, q->method);
+	curl->setopt(line->easy, CURLOPT_NOBODY, strcmp(q->method, "HEAD") == 0 ? 1L : 0L);
+	curl->setopt(line->easy, CURLOPT_HTTPHEADER, headers);
+	curl->setopt(line->easy, CURLOPT_TIMEOUT_MS,
+		     (long)(q->timeout_ms ? q->timeout_ms : STANDARD_MS));
+	set_answer(call);
+	engine_quiet_begin(&quiet);
+	code = curl->perform(line->easy);
+	engine_quiet_end(&quiet);
+	curl->getinfo(line->easy, CURLINFO_RESPONSE_CODE, &status);
 	call->client->status = (unsigned int)status;
+	call->client->broken |= code != CURLE_OK;
 	curl->slist_free_all(headers);
 	return code;
+}
+
+static bool is_connecting(CURLcode code)
+{
+	return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+	       code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
+	       code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE ||
+	       code == CURLE_SSL_ISSUER_ERROR;
 }
 
 static int fail_transport(struct call *call, CURLcode code, struct sbx_error *err)
 {
 	const struct engine_client *client = call->client;
 	const struct engine_request *q = call->request;
-	char title[256];
+	const char *detail = client->line->detail;
+	char title[256], words[256];
 
 	engine_client_title(client, title);
 	if (call->stopped)
 		return -(int)err->code;
+	if (call->given_up)
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "%s %.128s was given up: the sandbox was ended",
+				q->method, q->path);
 	if (call->answer.failed)
 		return sbx_fail(err, SBX_E_LIMIT, "%s answered %s %.128s with more than %u MiB", title,
 				q->method, q->path, ANSWER_MAX >> 20);
-	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-		return sbx_fail(err, SBX_E_UNAVAILABLE, "there is no answer from %s (%s); %s", title,
-				client->curl->strerror(code), client->flavor->start_hint);
+	if (call->heads > HEADS_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "%s answered %s %.128s with more than %u KiB of headers",
+				title, q->method, q->path, HEADS_MAX >> 10);
 	if (code == CURLE_OPERATION_TIMEDOUT)
-		return sbx_fail(err, SBX_E_TIMEOUT, "%s did not answer %s %.128s in time", title,
-				q->method, q->path);
-	return sbx_fail(err, SBX_E_UNAVAILABLE, "the connection to %s broke at %s %.128s: %s", title,
-			q->method, q->path, client->curl->strerror(code));
+		return sbx_fail(err, SBX_E_TIMEOUT,
+				"%s did not answer %s %.128s within %g s: is it busy, or stuck?", title,
+				q->method, q->path,
+				(double)(q->timeout_ms ? q->timeout_ms : STANDARD_MS) / 1000);
+	/* The ssh program connects while the first question waits. */
+	if (is_connecting(code) || (client->endpoint.command != NULL &&
+				    (client->version[0] == '\0' || client->line->words[0] != '\0')))
+		return engine_line_fail(client, client->line, code, err);
+	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"what listens at %s does not speak HTTP, so it is no container engine; look at %s",
+				client->endpoint.name, client->endpoint.source);
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the connection to %s broke at %s %.128s: %s%s", title,
+			q->method, q->path,
+			detail[0] ? engine_words_clean(detail, strlen(detail), words, sizeof(words))
+				  : client->curl->strerror(code),
+			client->version[0] == '\0' && strncmp(client->endpoint.url, "https:", 6) == 0 &&
+					client->endpoint.cert == NULL
+				? "; it may want a certificate of yours (cert.pem and key.pem)"
+				: "");
 }
+
+/* ---- the answer ---- */
 
 static enum sbx_code code_of(unsigned int status)
 {
@@ -170,36 +240,81 @@ static enum sbx_code code_of(unsigned int status)
 	}
 }
 
-/* Its own words: {"message": "…"}, Podman has "cause" beside it; else the text as it is. */
-static int fail_status(struct call *call, const json_t *answer, struct sbx_error *err)
+static json_t *parse(const char *text, size_t len)
 {
-	unsigned int status = call->client->status;
+	return text != NULL ? json_loadb(text, len, JSON_DECODE_ANY, NULL) : NULL;
+}
+
+/* Its own words: {"message": "…"}, Podman has "cause" beside it; else the text as it is. */
+int engine_client_refused(const struct engine_client *client, unsigned int status, const char *text,
+			  size_t len, struct sbx_error *err)
+{
+	json_t *answer = parse(text, len);
 	const char *message = json_string_value(json_object_get(answer, "message"));
+	char title[256], words[ENGINE_WORDS_MAX];
+
+	if (message != NULL)
+		engine_words_clean(message, strlen(message), words, sizeof(words));
+	else
+		engine_words_clean(text ? text : "", text ? len : 0, words, sizeof(words));
+	json_decref(answer);
+	if (strstr(words, "Minimum supported API version") != NULL)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"%s is too new for this program, which knows API versions 1.%d to 1.%d: %s",
+				engine_client_title(client, title), OLDEST_VERSION, NEWEST_VERSION, words);
+	return sbx_fail(err, code_of(status), "%s refused (%u): %s", engine_client_title(client, title),
+			status, words[0] ? words : "it gave no reason");
+}
+
+static int fail_redirect(const struct call *call, struct sbx_error *err)
+{
 	char title[256];
 
-	if (message == NULL)
-		message = call->answer.data ? call->answer.data : "it gave no reason";
-	return sbx_fail(err, code_of(status), "%s refused (%u): %.700s",
-			engine_client_title(call->client, title), status, message);
+	return sbx_fail(err, SBX_E_PROTOCOL,
+			"%s answered %s %.128s with a redirect to '%s', which is not followed; name that in %s "
+			"if it is right",
+			engine_client_title(call->client, title), call->request->method,
+			call->request->path, call->place, call->client->asked->host_variable);
+}
+
+static int fail_json(const struct call *call, struct sbx_error *err)
+{
+	char title[256];
+
+	return sbx_fail(err, SBX_E_PROTOCOL,
+			"%s answered %s %.128s with something that is not well-formed JSON (%s)",
+			engine_client_title(call->client, title), call->request->method,
+			call->request->path, call->type[0] ? call->type : "of no type");
 }
 
 static int finish(struct call *call, json_t **ret, struct sbx_error *err)
 {
-	const char *text = call->answer.data;
-	json_t *answer = text ? json_loadb(text, call->answer.len, JSON_DECODE_ANY, NULL) : NULL;
 	unsigned int status = call->client->status;
+	json_t *answer = NULL;
 
-	if (status >= 400 && status != call->request->accept) {
-		int r = fail_status(call, answer, err);
-
-		json_decref(answer);
-		return r;
-	}
-	if (ret != NULL)
-		*ret = answer;
-	else
-		json_decref(answer);
+	if (status >= 400 && status != call->request->accept)
+		return engine_client_refused(call->client, status, call->answer.data, call->answer.len,
+					     err);
+	/* 304: what was asked for is so already. */
+	if (status >= 300 && status < 400 && status != 304 && status != call->request->accept)
+		return fail_redirect(call, err);
+	if (ret == NULL)
+		return 0;
+	answer = parse(call->answer.data, call->answer.len);
+	if (answer == NULL && call->answer.len > 0)
+		return fail_json(call, err);
+	*ret = answer;
 	return 0;
+}
+
+/* What callers put together of names that a user gave must not become lines of HTTP. */
+static bool is_sendable(const char *text)
+{
+	for (; text != NULL && *text != '\0'; text++) {
+		if ((unsigned char)*text <= ' ' || *text == 0x7f)
+			return false;
+	}
+	return true;
 }
 
 static int call_once(struct call *call, json_t **ret, struct sbx_error *err)
@@ -210,6 +325,8 @@ static int call_once(struct call *call, json_t **ret, struct sbx_error *err)
 	CURLcode code;
 
 	call->err = err;
+	if (!is_sendable(q->path) || !is_sendable(q->auth))
+		return sbx_fail(err, SBX_E_INVALID, "'%.200s' cannot be asked of an engine", q->path);
 	if (asprintf(&url, "%s%s%s%s", client->endpoint.url, client->version[0] ? "/v" : "",
 		     client->version, q->path) < 0)
 		url = NULL;
@@ -223,36 +340,82 @@ static int call_once(struct call *call, json_t **ret, struct sbx_error *err)
 
 /* ---- the version ---- */
 
-static int negotiate(struct engine_client *client, struct sbx_error *err)
+static int fail_version(const struct call *call, struct sbx_error *err)
 {
-	struct engine_request ping = {.method = "GET", .path = "/_ping", .timeout_ms = CONNECT_MS};
-	struct call call = {
-		.client = client, .request = &ping, .answer = SBX_BUF_INIT(ANSWER_MAX)};
-	unsigned int major = 0, minor = 0;
 	char title[256];
-	int r = call_once(&call, NULL, err);
 
-	sbx_buf_done(&call.answer);
-	if (r < 0)
-		return r;
-	if (sscanf(call.version, "%u.%u", &major, &minor) != 2 || major != 1 || minor < OLDEST_VERSION)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"%s speaks API version '%.15s', and 1.%d is the oldest that will do; update it",
-				engine_client_title(client, title), call.version, OLDEST_VERSION);
+	if (call->version[0] == '\0')
+		return sbx_fail(err, SBX_E_PROTOCOL,
+				"what answers at %s is no container engine (%s%s): it names no API version; "
+				"look at %s",
+				call->client->endpoint.name, call->server[0] ? "it calls itself " : "nameless",
+				call->server, call->client->endpoint.source);
+	return sbx_fail(err, SBX_E_UNAVAILABLE,
+			"%s speaks API version '%.15s', and 1.%d is the oldest that will do; update it",
+			engine_client_title(call->client, title), call->version, OLDEST_VERSION);
+}
+
+static int take_version(struct call *call, struct sbx_error *err)
+{
+	struct engine_client *client = call->client;
+	unsigned int major = 0, minor = 0;
+
+	if (call->version[0] != '\0')
+		client->flavor = call->podman ? &engine_podman : &engine_docker;
+	if (sscanf(call->version, "%u.%u", &major, &minor) != 2 || major != 1 || minor < OLDEST_VERSION)
+		return fail_version(call, err);
 	snprintf(client->version, sizeof(client->version), "1.%u",
 		 minor < NEWEST_VERSION ? minor : NEWEST_VERSION);
+	engine_known_set(client->key, client->flavor, client->version);
 	return 0;
+}
+
+static int negotiate(struct engine_client *client, struct sbx_error *err)
+{
+	struct engine_request ping = {
+		.method = "GET",
+		.path = "/_ping",
+		.timeout_ms = client->endpoint.command != NULL ? PROGRAM_MS : PING_MS,
+	};
+	struct call call = {
+		.client = client, .request = &ping, .answer = SBX_BUF_INIT(ANSWER_MAX)};
+	int r;
+
+	client->version[0] = '\0';
+	r = call_once(&call, NULL, err);
+	sbx_buf_done(&call.answer);
+	/* A web server's 404 is less of an answer than that it is one. */
+	if (r < 0 && call.version[0] == '\0' && client->status >= 300 && client->status < 500)
+		return fail_version(&call, err);
+	return r < 0 ? r : take_version(&call, err);
+}
+
+/* An engine that was replaced by another one since its version was asked for says so. */
+static bool is_of_version(const struct call *call)
+{
+	return call->client->status == 400 && call->answer.data != NULL &&
+	       strstr(call->answer.data, "supported API version") != NULL;
 }
 
 int engine_call(struct engine_client *client, const struct engine_request *request, json_t **ret,
 		struct sbx_error *err)
 {
-	struct call call = {
-		.client = client, .request = request, .answer = SBX_BUF_INIT(ANSWER_MAX)};
-	int r = call_once(&call, ret, err);
+	int r;
 
-	sbx_buf_done(&call.answer);
-	return r;
+	for (int i = 0;; i++) {
+		struct call call = {
+			.client = client, .request = request, .answer = SBX_BUF_INIT(ANSWER_MAX)};
+		bool again;
+
+		r = call_once(&call, ret, err);
+		again = r < 0 && i == 0 && is_of_version(&call);
+		sbx_buf_done(&call.answer);
+		if (!again)
+			return r;
+		r = negotiate(client, err);
+		if (r < 0)
+			return r;
+	}
 }
 
 unsigned int engine_status(const struct engine_client *client)
@@ -260,7 +423,7 @@ unsigned int engine_status(const struct engine_client *client)
 	long status = 0;
 
 	/* While an answer comes in, its head has been read already. */
-	client->curl->getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	client->curl->getinfo(client->line->easy, CURLINFO_RESPONSE_CODE, &status);
 	return (unsigned int)status;
 }
 
@@ -269,34 +432,67 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 	return client->flavor;
 }
 
-/* ---- open and close ---- */
-
-static int open_client(struct engine_client *client, struct sbx_error *err)
+bool engine_client_is_local(const struct engine_client *client)
 {
-	int r;
-
-	client->curl = engine_curl_load(err);
-	if (client->curl == NULL)
-		return -(int)err->code;
-	r = engine_endpoint_find(client->flavor, &client->endpoint, err);
-	if (r < 0)
-		return r;
-	client->easy = client->curl->init();
-	if (client->easy == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
-	return negotiate(client, err);
+	return client->endpoint.socket_path != NULL;
 }
 
-int engine_client_open(struct engine_client **ret, const struct engine_flavor *flavor,
-		       struct sbx_error *err)
+const char *engine_client_key(const struct engine_client *client)
+{
+	return client->key;
+}
+
+void engine_client_watch(struct engine_client *client, int fd)
+{
+	client->watch_fd = fd;
+}
+
+/* ---- open and close ---- */
+
+static int name_key(struct engine_client *client, struct sbx_error *err)
+{
+	const struct engine_endpoint *e = &client->endpoint;
+
+	if (asprintf(&client->key, "%s %s %s %s %s %d", e->name, e->url, e->ca ?: "", e->cert ?: "",
+		     e->key ?: "", e->verify) >= 0)
+		return 0;
+	client->key = NULL;
+	return sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
+}
+
+static int connect_client(struct engine_client *client, struct sbx_error *err)
+{
+	struct engine_known known;
+
+	client->line = engine_known_take(client->key) ?: engine_line_new(client->curl);
+	if (client->line == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
+	known = engine_known_get(client->key);
+	if (known.flavor == NULL)
+		return negotiate(client, err);
+	client->flavor = known.flavor;
+	memcpy(client->version, known.version, sizeof(client->version));
+	return 0;
+}
+
+/* The endpoint becomes the client's, also where this fails. */
+static int open_client(const struct engine_flavor *flavor, struct engine_endpoint *endpoint,
+		       struct engine_client **ret, struct sbx_error *err)
 {
 	struct engine_client *client = calloc(1, sizeof(*client));
 	int r;
 
-	if (client == NULL)
+	if (client == NULL) {
+		engine_endpoint_done(endpoint);
 		return sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
-	client->flavor = flavor;
-	r = open_client(client, err);
+	}
+	client->asked = client->flavor = flavor;
+	client->endpoint = *endpoint;
+	client->watch_fd = -1;
+	client->curl = engine_curl_load(err);
+	r = client->curl != NULL ? name_key(client, err) : -(int)err->code;
+	if (r == 0)
+		r = connect_client(client, err);
 	if (r < 0)
 		engine_client_close(client);
 	else
@@ -304,12 +500,31 @@ int engine_client_open(struct engine_client **ret, const struct engine_flavor *f
 	return r;
 }
 
+int engine_client_open(struct engine_client **ret, const struct engine_flavor *flavor,
+		       struct sbx_error *err)
+{
+	struct engine_endpoint endpoint;
+	int r = engine_endpoint_find(flavor, &endpoint, err);
+
+	return r < 0 ? r : open_client(flavor, &endpoint, ret, err);
+}
+
+int engine_client_open_again(const struct engine_client *client, struct engine_client **ret,
+			     struct sbx_error *err)
+{
+	struct engine_endpoint endpoint;
+	int r = engine_endpoint_copy(&client->endpoint, &endpoint, err);
+
+	return r < 0 ? r : open_client(client->asked, &endpoint, ret, err);
+}
+
 void engine_client_close(struct engine_client *client)
 {
 	if (client == NULL)
 		return;
-	if (client->easy != NULL)
-		client->curl->cleanup(client->easy);
+	if (client->line != NULL && (client->broken || !engine_known_keep(client->key, client->line)))
+		engine_line_free(client->curl, client->line);
 	engine_endpoint_done(&client->endpoint);
+	free(client->key);
 	free(client);
 }

@@ -19,7 +19,9 @@
 #include "base/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct engine_client;
 
@@ -40,13 +42,34 @@ struct engine_request {
 	unsigned int accept; /* a status that is no failure, besides those below 400 */
 };
 
+/*
+ * What was learned of an engine is kept for the next client in this process, and so is the connection
+ * (known.h): only the first one asks for its version. A client is used by one thread at a time.
+ */
 int engine_client_open(struct engine_client **ret, const struct engine_flavor *flavor,
 		       struct sbx_error *err);
 void engine_client_close(struct engine_client *client);
 
+/* Another one to the same engine. */
+int engine_client_open_again(const struct engine_client *client, struct engine_client **ret,
+			     struct sbx_error *err);
+
+/* What the engine turned out to be: Podman may stand behind DOCKER_HOST. */
 const struct engine_flavor *engine_client_flavor(const struct engine_client *client);
 
-/* *ret_answer is the JSON of the answer, or NULL when there is none; the caller's. */
+/* Whether its socket is on this machine. */
+bool engine_client_is_local(const struct engine_client *client);
+
+/* What known.h knows the engine by. */
+const char *engine_client_key(const struct engine_client *client);
+
+/* From now on a call ends early, within a second or so, when this socket hangs up; -1: none. */
+void engine_client_watch(struct engine_client *client, int fd);
+
+/*
+ * *ret_answer is the JSON of the answer, or NULL when there is none; the caller's. An answer that is
+ * not JSON where it is wanted, a redirect, more than 16 MiB, endless heads: each is an error.
+ */
 int engine_call(struct engine_client *client, const struct engine_request *request,
 		json_t **ret_answer, struct sbx_error *err);
 
@@ -55,7 +78,7 @@ unsigned int engine_status(const struct engine_client *client);
 
 /*
  * A request whose connection becomes a raw stream in both directions: the streams of a container,
- * framed as the API frames them.
+ * framed as the API frames them (unframe.h), unless it has a terminal.
  */
 struct engine_stream;
 
@@ -66,4 +89,11 @@ int engine_stream_open(struct engine_client *client, const char *path, const jso
 int engine_stream_fd(const struct engine_stream *stream);
 ssize_t engine_stream_read(struct engine_stream *stream, void *data, size_t len);
 ssize_t engine_stream_write(struct engine_stream *stream, const void *data, size_t len);
+
+/* Nothing more will be written; where TLS has no word for that, it is left to the close. */
+void engine_stream_shutdown(struct engine_stream *stream);
+
+/* That the engine itself says that there are frames. */
+bool engine_stream_is_framed(const struct engine_stream *stream);
+
 void engine_stream_close(struct engine_stream *stream);

@@ -4,6 +4,7 @@
 
 #include "backend/engine/image.h"
 #include "base/auto.h"
+#include "base/buf.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -58,22 +59,76 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 	return *ret ? 0 : sbx_fail_errno(err, ENOMEM, "cannot name the image of a commit");
 }
 
+/* A line of a Containerfile. */
+static void add_change(struct sbx_buf *out, const char *word, const char *value)
+{
+	sbx_buf_printf(out, "&changes=%s%%20", word);
+	engine_append_escaped(out, value);
+}
+
+static void add_list(struct sbx_buf *out, const char *word, const json_t *list)
+{
+	auto_free char *text = json_is_array(list) ? json_dumps(list, JSON_COMPACT) : NULL;
+
+	add_change(out, word, text ? text : "[]");
+}
+
+/*
+ * How the image starts is as it was before us: what is not said the engine takes from the container,
+ * whose first process is the agent, and whose labels say that it is ours.
+ */
+static json_t *describe(const json_t *config)
+{
+	json_t *body = config ? json_deep_copy(config) : json_object();
+	json_t *labels = json_object_get(body, "Labels");
+
+	if (!json_is_array(json_object_get(body, "Entrypoint")))
+		json_object_set_new(body, "Entrypoint", json_array());
+	if (!json_is_object(labels)) {
+		labels = json_object();
+		json_object_set_new(body, "Labels", labels);
+	}
+	json_object_set_new(labels, "llm-sandbox", json_string("commit"));
+	json_object_set_new(labels, "llm-sandbox.owner", json_string(""));
+	return body;
+}
+
+/* The same, for an engine that takes it in lines of a Containerfile. */
+static void add_changes(struct sbx_buf *out, const json_t *config)
+{
+	const char *user = json_string_value(json_object_get(config, "User"));
+	const char *folder = json_string_value(json_object_get(config, "WorkingDir"));
+
+	add_list(out, "ENTRYPOINT", json_object_get(config, "Entrypoint"));
+	if (json_array_size(json_object_get(config, "Cmd")) > 0)
+		add_list(out, "CMD", json_object_get(config, "Cmd"));
+	if (user != NULL && user[0] != '\0')
+		add_change(out, "USER", user);
+	if (folder != NULL && folder[0] != '\0')
+		add_change(out, "WORKDIR", folder);
+	add_change(out, "LABEL", "llm-sandbox=commit");
+	add_change(out, "LABEL", "llm-sandbox.owner=");
+}
+
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err)
 {
-	struct engine_request request = {.method = "POST", .timeout_ms = COMMIT_MS};
 	const char *slash = strrchr(name, '/'), *tag = strrchr(slash ? slash : name, ':');
-	json_t *body = config ? json_deep_copy(config) : json_object();
-	char path[1024];
+	auto_buf struct sbx_buf path = SBX_BUF_INIT(1u << 20);
+	struct engine_request request = {.method = "POST", .timeout_ms = COMMIT_MS};
+	json_t *body = describe(config);
 	int r;
 
-	if (body == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot commit a container");
-	snprintf(path, sizeof(path), "/commit?container=%s&pause=0&repo=%.*s&tag=%s", container->id,
-		 (int)(tag ? tag - name : (int)strlen(name)), name, tag ? tag + 1 : "latest");
-	request.path = path;
+	sbx_buf_printf(&path, "/commit?container=%s&pause=0&repo=%.*s&tag=%s", container->id,
+		       (int)(tag ? tag - name : (int)strlen(name)), name, tag ? tag + 1 : "latest");
+	if (engine_client_flavor(client)->commit_by_changes)
+		add_changes(&path, config);
+	request.path = path.data;
 	request.body = body;
-	r = engine_call(client, &request, NULL, err);
+	if (path.failed || body == NULL)
+		r = sbx_fail_errno(err, ENOMEM, "cannot describe the image");
+	else
+		r = engine_call(client, &request, NULL, err);
 	json_decref(body);
 	return r < 0 ? sbx_wrap(err, "cannot commit the container to '%.200s'", name) : 0;
 }

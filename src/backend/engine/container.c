@@ -4,6 +4,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "backend/engine/labels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "/tmp", sized(spec));
-	if (spec->container.commit)
+	if (spec->container.commit || spec->container.was_committed)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
 	json_object_set_new(o, spec->workdir, sized(spec));
@@ -112,15 +113,37 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	return host;
 }
 
+/*
+ * What was committed from the user's folders is to be seen: a volume without a name begins with what the
+ * image has at its place, and goes with the container.
+ */
+static void show_committed(const struct sbx_spec *spec, json_t *o)
+{
+	if (spec->container.was_committed && !spec->container.commit)
+		json_object_set_new(o, "Volumes", json_pack("{s:{}, s:{}}", "/home/sandbox", spec->workdir));
+}
+
+/* The agent opens those in memory that are ours. */
+static void name_folders(const struct sbx_spec *spec, json_t *o)
+{
+	const char *const ours[] = {"/tmp", "/home/sandbox", spec->workdir};
+	const json_t *tmpfs = json_object_get(json_object_get(o, "HostConfig"), "Tmpfs");
+	const json_t *wished = json_object_get(spec->container.runtime, "tmpfs");
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (json_object_get(tmpfs, ours[i]) != NULL && json_object_get(wished, ours[i]) == NULL)
+			json_array_append_new(json_object_get(o, "Entrypoint"), json_string(ours[i]));
+	}
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
 	json_t *o = json_pack(
-		"{s:s, s:[s], s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:{s:s, s:o}, s:o}", "Image",
-		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "--stdio", "User", "0:0",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
+		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
-		"AttachStdout", true, "AttachStderr", true, "Labels", "llm-sandbox", "session",
-		"llm-sandbox.owner", json_sprintf("%ld", (long)getpid()), "HostConfig",
+		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
 		describe_host(spec));
 
 	if (o == NULL) {
@@ -131,6 +154,8 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		json_decref(o);
 		return NULL;
 	}
+	name_folders(spec, o);
+	show_committed(spec, o);
 	return o;
 }
 

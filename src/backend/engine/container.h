@@ -94,9 +94,8 @@ uint32_t engine_fences(const struct engine_container *container);
 int engine_writable(const struct engine_container *container, const struct sbx_spec *spec,
 		    char **ret, size_t max, size_t *ret_count, struct sbx_error *err);
 
-/* granted is the engine's own description of the container that runs, or NULL. */
 void engine_report(const struct engine_client *client, const struct engine_container *container,
-		   const json_t *granted, struct sbx_report *report);
+		   struct sbx_report *report);
 
 /* ---- the agent's volume ---- */
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -17,6 +18,20 @@ static void *open_library(void)
 	for (size_t i = 0; library == NULL && i < sizeof(names) / sizeof(names[0]); i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	return library;
+}
+
+/*
+ * OpenSSL frees what it has in an exit handler, and threads of ours may be in a call at that time.
+ * Where it is another library that does TLS, there is no such function.
+ */
+static void keep_tls_until_the_end(void *library)
+{
+	int (*init)(uint64_t, const void *) = NULL;
+	const uint64_t no_atexit = 0x00080000; /* OPENSSL_INIT_NO_ATEXIT */
+
+	*(void **)&init = dlsym(library, "OPENSSL_init_crypto");
+	if (init != NULL)
+		init(no_atexit, NULL);
 }
 
 static void load(void)
@@ -52,6 +67,7 @@ static void load(void)
 			snprintf(problem, sizeof(problem), "libcurl has no function %s: install a newer one",
 				 rows[i].name);
 	}
+	keep_tls_until_the_end(library);
 	*(void **)&global_init = dlsym(library, "curl_global_init");
 	if (problem[0] == '\0' && (global_init == NULL || global_init(CURL_GLOBAL_DEFAULT) != 0))
 		snprintf(problem, sizeof(problem), "libcurl cannot be initialised");

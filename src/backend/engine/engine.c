@@ -9,7 +9,10 @@
  */
 #include "backend/engine/container.h"
 #include "backend/engine/image.h"
+#include "backend/engine/known.h"
+#include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
+#include "backend/engine/sweep.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
 #include "base/auto.h"
@@ -18,6 +21,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
+#define AGENT_NS   (60 * SBX_NS_PER_S) /* for how long its volume is taken to be there still */
 #define REMOVAL_MS 20000
 
 struct engine_place {
@@ -39,11 +44,14 @@ struct engine_place {
 	char *commit_tag;     /* or NULL */
 	char *writable[WIRE_WRITABLE_MAX];
 	size_t writable_count;
+	bool started; /* the engine says so; the threads' */
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
-	json_t *granted; /* the engine's own description of the container that runs, or NULL */
-	bool over;   /* the thread has ended, or was never started */
-	bool closed; /* nobody but the thread has the place any more */
+	bool settled; /* the stream has ended, or it is known why there is none */
+	bool asked;   /* the engine has been told that the container is to end */
+	bool leaving; /* the process waits for that (leaving.h) */
+	bool over;    /* the thread has ended, or was never started */
+	bool closed;  /* nobody but the thread has the place any more */
 	struct sbx_error failure; /* why it was not started; else .code is SBX_OK */
 };
 
@@ -68,7 +76,6 @@ static void free_place(struct engine_place *p)
 	engine_container_done(&p->container);
 	for (size_t i = 0; i < p->writable_count; i++)
 		free(p->writable[i]);
-	json_decref(p->granted);
 	sbx_strv_free(p->env);
 	free(p->commit_tag);
 	free(p->workdir);
@@ -110,30 +117,20 @@ static void wait_until_over(struct engine_place *p)
 
 static void engine_close(struct sbx_place *place)
 {
+	struct engine_place *p = engine(place);
+
 	engine_kill(place);
-	if (has_more_to_do(engine(place)))
-		wait_until_over(engine(place));
-	leave(engine(place), &engine(place)->closed);
+	if (has_more_to_do(p))
+		wait_until_over(p);
+	pthread_mutex_lock(&p->lock);
+	p->leaving = !p->asked;
+	if (p->leaving)
+		engine_leaving_begin();
+	pthread_mutex_unlock(&p->lock);
+	leave(p, &p->closed);
 }
 
 /* ---- the thread ---- */
-
-/* What was granted may be less than what was asked for: the report tells of it. */
-static void look(struct engine_place *p)
-{
-	struct sbx_error ignored;
-	json_t *granted = NULL;
-	char path[256];
-
-	if (p->container.asked == NULL)
-		return;
-	snprintf(path, sizeof(path), "/containers/%s/json", p->container.id);
-	engine_call(p->client, &(struct engine_request){.method = "GET", .path = path}, &granted,
-		    &ignored);
-	pthread_mutex_lock(&p->lock);
-	p->granted = granted;
-	pthread_mutex_unlock(&p->lock);
-}
 
 static void commit(struct engine_place *p)
 {
@@ -159,29 +156,88 @@ static void remove_image(struct engine_place *p)
 	engine_image_remove(p->client, p->image.name);
 }
 
-static void run(struct engine_place *p)
+static void settle(struct engine_place *p)
 {
-	look(p);
+	pthread_mutex_lock(&p->lock);
+	p->settled = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void note_asked(struct engine_place *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (p->leaving && !p->asked)
+		engine_leaving_end();
+	p->asked = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The session hears of it by its stream's end, and asks why. */
+static void fail_start(struct engine_place *p, const struct sbx_error *err)
+{
+	/* What may be missing is looked for again the next time. */
+	engine_known_set_agent(engine_client_key(p->client), 0);
+	pthread_mutex_lock(&p->lock);
+	p->failure = *err;
+	p->settled = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	shutdown(p->relay.fd, SHUT_RDWR);
+}
+
+/* A place that is killed meanwhile does not wait for the engine. */
+static void *start_main(void *arg)
+{
+	struct engine_place *p = arg;
+	struct sbx_error err;
+	int r;
+
+	/* What is to be committed must have been started. */
+	engine_client_watch(p->client, p->commit_tag == NULL ? p->relay.fd : -1);
+	r = engine_container_start(p->client, &p->container, &err);
+	engine_client_watch(p->client, -1);
+	if (r < 0)
+		fail_start(p, &err);
+	else
+		engine_sweep_soon(p->client);
+	p->started = r == 0;
+	return NULL;
+}
+
+/*
+ * The engine answers that a container has started after it has: the agent speaks before that, and is
+ * heard at once. Where there is no thread, it is heard later.
+ */
+static void start_and_relay(struct engine_place *p)
+{
+	pthread_t starter;
+	bool beside = pthread_create(&starter, NULL, start_main, p) == 0;
+
+	if (!beside)
+		start_main(p);
 	engine_relay_run(&p->relay);
-	if (p->commit_tag != NULL)
-		commit(p);
+	/* An agent that has spoken ends with its stream, and the container removes itself. */
+	if (p->relay.heard)
+		note_asked(p);
+	if (beside)
+		pthread_join(starter, NULL);
+	if (p->started)
+		note_asked(p);
 }
 
 static void *thread_main(void *arg)
 {
 	struct engine_place *p = arg;
-	struct sbx_error err = {0}, ignored;
-	int r = engine_container_start(p->client, &p->container, &err);
+	struct sbx_error ignored;
 
-	if (r < 0) {
-		pthread_mutex_lock(&p->lock);
-		p->failure = err;
-		pthread_mutex_unlock(&p->lock);
-		shutdown(p->relay.fd, SHUT_RDWR);
-	} else {
-		run(p);
-	}
+	start_and_relay(p);
+	shutdown(p->relay.fd, SHUT_RDWR);
+	settle(p);
+	if (p->started && p->commit_tag != NULL)
+		commit(p);
 	engine_container_remove(p->client, &p->container, &ignored);
+	note_asked(p);
 	if (p->image.made_here && !p->spec.container.keep_template)
 		remove_image(p);
 	leave(p, &p->over);
@@ -191,13 +247,18 @@ static void *thread_main(void *arg)
 static int start_thread(struct engine_place *p, struct sbx_error *err)
 {
 	pthread_attr_t attr;
+	sigset_t all, before;
 	pthread_t thread;
 	int r;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	p->over = false;
+	/* Signals are for the threads of the program. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&thread, &attr, thread_main, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	p->over = r != 0;
 	return r == 0 ? 0 : sbx_fail_errno(err, r, "cannot start a thread for a container");
@@ -216,15 +277,22 @@ static int open_socket(struct engine_place *p, struct sbx_error *err)
 	return 0;
 }
 
+/* A volume that was there a moment ago is not asked for again: it costs every sandbox a call. */
 static bool has_volume(struct engine_client *client)
 {
+	struct engine_known known = engine_known_get(engine_client_key(client));
 	struct engine_request request = {.method = "GET"};
 	struct sbx_error ignored;
 	char path[128];
 
+	if (known.agent_ns != 0 && sbx_now_ns() - known.agent_ns < AGENT_NS)
+		return true;
 	snprintf(path, sizeof(path), "/volumes/%s", engine_volume_name());
 	request.path = path;
-	return engine_call(client, &request, NULL, &ignored) == 0;
+	if (engine_call(client, &request, NULL, &ignored) < 0)
+		return false;
+	engine_known_set_agent(engine_client_key(client), sbx_now_ns());
+	return true;
 }
 
 static int find_user(struct engine_place *p, struct sbx_error *err)
@@ -264,6 +332,14 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
+static bool is_committed(const json_t *config)
+{
+	const json_t *labels = json_object_get(config, "Labels");
+	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
+
+	return label != NULL && strcmp(label, "commit") == 0;
+}
+
 /* The image is ours to remove again where it was made for this. */
 static int create(struct engine_place *p, struct sbx_error *err)
 {
@@ -272,6 +348,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
+	p->spec.container.was_committed = is_committed(p->image.config);
 	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
@@ -364,7 +441,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	const struct engine_place *p = engine(place);
 
 	*ret = (struct wire_setup){
-		.fences = engine_fences(&p->container),
+		.fences = engine_fences(&p->container) & ~(p->spec.uid == 0 ? 1u << WIRE_FENCE_USER : 0),
 		.uid = p->spec.uid,
 		.gid = p->spec.gid,
 		.workdir = strdup(p->workdir),
@@ -394,20 +471,21 @@ static const char *engine_commit_tag(const struct sbx_place *place)
 static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 {
 	struct engine_place *p = engine(place);
+	char words[ENGINE_WORDS_MAX];
 	struct timespec until = sbx_timespec(0);
 	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += FAILURE_MS / 1000;
 	pthread_mutex_lock(&p->lock);
-	while (!p->over && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
+	while (!p->settled && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
 		;
 	if (p->failure.code != SBX_OK) {
 		*err = p->failure;
 		r = -(int)err->code;
-	} else if (p->over && p->relay.words[0] != '\0') {
+	} else if (p->settled && engine_relay_words(&p->relay, words)[0] != '\0') {
 		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the container did not start the agent: %.300s",
-			     p->relay.words);
+			     words);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;
@@ -425,11 +503,9 @@ static void engine_usage_reset(struct sbx_place *place)
 
 static void add_report(const struct sbx_place *place, struct sbx_report *report)
 {
-	struct engine_place *p = engine(place);
+	const struct engine_place *p = engine(place);
 
-	pthread_mutex_lock(&p->lock);
-	engine_report(p->client, &p->container, p->granted, report);
-	pthread_mutex_unlock(&p->lock);
+	engine_report(p->client, &p->container, report);
 }
 
 /* ---- plans ---- */

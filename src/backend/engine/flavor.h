@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between the engines that speak the Docker Engine API: a table each. */
+/*
+ * What differs between the engines that speak the Docker Engine API: a table each. Which one an
+ * engine is it says itself, wherever it was looked for: Podman may stand behind DOCKER_HOST.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +11,13 @@ struct engine_flavor {
 	const char *name;	/* of the backend: "docker" */
 	const char *title;	/* "Docker" */
 	const char *host_variable;
+	const char *key_variable;   /* names a file with a key for ssh, or NULL */
+	const char *program;	    /* its command line */
+	const char *url_option;	    /* by which that takes the path of a socket */
+	bool contexts;		    /* Docker's contexts and variables for TLS hold */
 	const char *const *sockets; /* places to look at, NULL-terminated; "$XDG_RUNTIME_DIR/…" */
 	const char *start_hint; /* what to do when none listens */
+	bool commit_by_changes; /* and not by the description in the body */
 	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
 };
 

@@ -88,6 +88,13 @@ int engine_lines_add(const void *data, size_t len, void *userdata, struct sbx_er
 	return 0;
 }
 
+void engine_lines_end(struct engine_lines *l)
+{
+	if (l->rest.len > 0)
+		take_line(l, l->rest.data, l->rest.len);
+	sbx_buf_done(&l->rest);
+}
+
 /* ---- looking ---- */
 
 int engine_image_inspect(struct engine_client *client, const char *name, json_t **ret,

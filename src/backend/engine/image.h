@@ -44,6 +44,9 @@ int engine_image_build(struct engine_client *client, const struct sbx_spec *spec
 /* "linux/arm64" as asked for in runtime_configs, or NULL. */
 const char *engine_image_platform(const struct sbx_spec *spec);
 
+/* Append to the query of a request: what has a meaning there as %XX. */
+void engine_append_escaped(struct sbx_buf *out, const char *text);
+
 /* Say a line to whoever wants to hear of progress. */
 void engine_say(const struct sbx_spec *spec, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -66,3 +69,6 @@ struct engine_lines {
 };
 
 int engine_lines_add(const void *data, size_t len, void *lines, struct sbx_error *err);
+
+/* What came behind the last line end is a line too; frees what is held. */
+void engine_lines_end(struct engine_lines *lines);

@@ -139,7 +139,7 @@ int engine_image_pull(struct engine_client *client, const struct sbx_spec *spec,
 	request.auth = auth;
 	engine_say(spec, "pulling the image %s", name);
 	r = engine_call(client, &request, NULL, &why);
-	sbx_buf_done(&lines.rest);
+	engine_lines_end(&lines);
 	if (r < 0)
 		return engine_status(client) >= 400 ? explain(name, why.msg, why.code, err)
 						    : (*err = why, r);

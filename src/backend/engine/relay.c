@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/relay.h"
 
+#include "backend/engine/unframe.h"
+
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#define HEADER	    8
-#define STREAM_ERR  2
 #define BUFFER_SIZE (256u << 10)
 
 /* What waits in one direction. */
@@ -17,76 +18,69 @@ struct lane {
 	unsigned char data[BUFFER_SIZE];
 };
 
-/* Where the engine's framing is. */
-struct framing {
-	unsigned char header[HEADER];
-	size_t have; /* of the header */
-	size_t left; /* of the payload */
-};
-
 struct work {
 	struct engine_relay *relay;
 	struct lane in, out; /* as the engine sends it, still framed; as it goes to the engine */
-	struct framing framing;
+	struct engine_unframe framing;
+	bool no_more_out; /* nothing goes to the engine any more; it may still have something to say */
 	bool over;
 };
 
-static void keep_words(struct engine_relay *relay, const unsigned char *data, size_t len)
+static void keep_words(struct engine_relay *relay, const void *data, size_t len)
 {
-	size_t have = strlen(relay->words), room = sizeof(relay->words) - 1 - have;
+	size_t room = sizeof(relay->words) - relay->words_len;
 
 	len = len < room ? len : room;
-	memcpy(relay->words + have, data, len);
-	relay->words[have + len] = '\0';
+	memcpy(relay->words + relay->words_len, data, len);
+	relay->words_len += len;
+}
+
+const char *engine_relay_words(const struct engine_relay *relay, char ret[ENGINE_WORDS_MAX])
+{
+	engine_words_clean(relay->words, relay->words_len, ret, ENGINE_WORDS_MAX);
+	if (ret[0] == '\0' && relay->malformed)
+		snprintf(ret, ENGINE_WORDS_MAX, "the engine's stream is not framed as it should be");
+	return ret;
 }
 
 /* ---- from the engine to the session ---- */
 
-static void take_header(struct framing *f, struct lane *in)
-{
-	while (f->have < HEADER && in->at < in->len)
-		f->header[f->have++] = in->data[in->at++];
-	if (f->have == HEADER)
-		f->left = (size_t)f->header[4] << 24 | (size_t)f->header[5] << 16 |
-			  (size_t)f->header[6] << 8 | f->header[7];
-}
-
 /* What moved, or -errno. */
-static ssize_t pass_payload(struct work *w, size_t len)
+static ssize_t pass(struct work *w, const struct engine_piece *piece)
 {
 	const unsigned char *at = w->in.data + w->in.at;
-	ssize_t n = (ssize_t)len;
+	ssize_t n = (ssize_t)piece->len;
 
-	if (w->framing.header[0] == STREAM_ERR)
-		keep_words(w->relay, at, len);
+	w->relay->heard |= piece->kind == ENGINE_PIECE_OUT;
+	if (piece->kind == ENGINE_PIECE_WORDS)
+		keep_words(w->relay, at, piece->len);
 	else
-		n = send(w->relay->fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send(w->relay->fd, at, piece->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return n < 0 ? -errno : n;
 }
 
 static void deliver(struct work *w)
 {
-	struct framing *f = &w->framing;
-
 	while (w->in.at < w->in.len) {
-		size_t len = w->in.len - w->in.at;
+		struct engine_piece piece = engine_unframe_next(
+			&w->framing, w->in.data + w->in.at, w->in.len - w->in.at);
 		ssize_t n;
 
-		if (f->left == 0) {
-			take_header(f, &w->in);
-			if (f->have == HEADER && f->left == 0)
-				f->have = 0;
+		w->in.at += piece.skip;
+		w->relay->malformed = piece.kind == ENGINE_PIECE_BAD;
+		w->over |= w->relay->malformed;
+		if (w->over)
+			return;
+		if (piece.len == 0)
 			continue;
-		}
-		n = pass_payload(w, len < f->left ? len : f->left);
-		if (n == -EAGAIN)
+		n = pass(w, &piece);
+		if (n == -EAGAIN || n == -EINTR)
 			return;
 		w->over |= n < 0;
 		if (n < 0)
 			return;
 		w->in.at += (size_t)n;
-		f->left -= (size_t)n;
-		f->have = f->left == 0 ? 0 : f->have;
+		engine_unframe_took(&w->framing, (size_t)n);
 	}
 	w->in.len = w->in.at = 0;
 }
@@ -109,6 +103,13 @@ static void receive(struct work *w)
 
 /* ---- from the session to the engine ---- */
 
+/* The engine takes nothing more; what it has said already is still to be read. */
+static void stop_out(struct work *w)
+{
+	w->no_more_out = true;
+	w->out.len = w->out.at = 0;
+}
+
 static void forward(struct work *w)
 {
 	while (w->out.at < w->out.len) {
@@ -117,52 +118,62 @@ static void forward(struct work *w)
 
 		if (n == -EAGAIN)
 			return;
-		w->over |= n <= 0;
 		if (n <= 0)
-			return;
+			return stop_out(w);
 		w->out.at += (size_t)n;
 	}
 	w->out.len = w->out.at = 0;
 }
 
-static void collect(struct work *w)
+static void collect(struct work *w, bool hung_up)
 {
 	ssize_t n = recv(w->relay->fd, w->out.data, sizeof(w->out.data), MSG_DONTWAIT);
 
-	w->over |= n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-	if (n <= 0)
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n <= 0) {
+		w->over |= n < 0 || hung_up;
+		engine_stream_shutdown(w->relay->stream);
+		return stop_out(w);
+	}
 	w->out.len = (size_t)n;
 	forward(w);
 }
 
 /* ---- both ---- */
 
+/* What to wait for, or no descriptor: poll(2) reports a hang-up that nobody asked for, for ever. */
+static struct pollfd wait_on(int fd, bool in, bool out)
+{
+	return (struct pollfd){.fd = in || out ? fd : -1,
+			       .events = (short)((in ? POLLIN : 0) | (out ? POLLOUT : 0))};
+}
+
 static void turn(struct work *w)
 {
 	bool in_waits = w->in.len > 0, out_waits = w->out.len > 0;
 	struct pollfd fds[2] = {
-		{.fd = engine_stream_fd(w->relay->stream),
-		 .events = (short)((in_waits ? 0 : POLLIN) | (out_waits ? POLLOUT : 0))},
-		{.fd = w->relay->fd,
-		 .events = (short)((out_waits ? 0 : POLLIN) | (in_waits ? POLLOUT : 0))},
+		wait_on(engine_stream_fd(w->relay->stream), !in_waits, out_waits),
+		wait_on(w->relay->fd, !out_waits && !w->no_more_out, in_waits),
 	};
 
+	/* Both ways of the session's end may close while nothing else is expected of it. */
+	fds[1].fd = w->relay->fd;
 	if (poll(fds, 2, -1) < 0) {
 		w->over = errno != EINTR;
 		return;
 	}
-	if (in_waits)
+	if (in_waits && (fds[1].revents & ~POLLIN))
 		deliver(w);
-	else if (fds[0].revents & ~POLLOUT)
+	if (w->in.len == 0 && (in_waits || (fds[0].revents & ~POLLOUT)))
 		receive(w);
-	if (out_waits)
+	if (out_waits && fds[0].revents)
 		forward(w);
-	else if (fds[1].revents & ~POLLOUT)
-		collect(w);
-	/* An end that is gone while bytes for it wait takes them no more. */
+	else if (!out_waits && !w->no_more_out && (fds[1].revents & ~POLLOUT))
+		collect(w, fds[1].revents & POLLHUP);
+	/* An end that is gone while bytes for it wait, or none are expected, is the end. */
 	w->over |= (fds[1].revents & (POLLERR | POLLNVAL)) != 0;
-	w->over |= (in_waits && fds[1].revents & POLLHUP) || (out_waits && fds[0].revents & POLLERR);
+	w->over |= (fds[1].revents & POLLHUP) && (w->no_more_out || out_waits || in_waits);
 }
 
 void engine_relay_run(struct engine_relay *relay)
@@ -171,12 +182,12 @@ void engine_relay_run(struct engine_relay *relay)
 
 	if (w != NULL) {
 		w->relay = relay;
+		w->framing.raw = relay->raw && !engine_stream_is_framed(relay->stream);
 		receive(w);
 		while (!w->over)
 			turn(w);
 	}
 	free(w);
-	shutdown(relay->fd, SHUT_RDWR);
 	engine_stream_close(relay->stream);
 	relay->stream = NULL;
 }

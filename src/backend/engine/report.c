@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What isolates a container: what was asked for, less what was wished away, less what the engine says
- * that it has not granted.
+ * What isolates a container: what was asked for, less what was wished away, less what the engine said
+ * that it discards when it made it. Nothing more is asked of the engine: that would make every start
+ * slower.
  */
 #include "backend/engine/container.h"
 
@@ -122,11 +123,15 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 {
 	const json_t *host = host_of(container->asked);
 	struct places p = {.list = ret, .max = max, .count = ret_count};
+	const char *key;
+	json_t *item;
 
 	*ret_count = 0;
 	add_place(&p, spec->workdir);
 	if (container->asked != NULL) {
 		add_asked(&p, host);
+		json_object_foreach(json_object_get(container->asked, "Volumes"), key, item)
+			add_place(&p, key);
 		add_place(&p, "/dev/shm");
 	}
 	if (container->asked == NULL || !flag_of(host, "ReadonlyRootfs"))
@@ -169,40 +174,52 @@ static bool ignores_limits(const struct engine_client *client)
 }
 
 struct limit_row {
-	const char *name, *key, *alternative, *unit;
+	const char *name, *key, *unit;
+	const char *warning; /* what the engine calls it when it cannot have it */
 	double scale;
 };
 
-static void report_limit(const struct engine_client *client, const struct limit_row *row,
-			 const json_t *host, const json_t *granted, struct sbx_report *report)
+static void report_limit(const struct engine_client *client, const struct engine_container *container,
+			 const struct limit_row *row, struct sbx_report *report)
 {
+	const json_t *host = host_of(container->asked);
 	double asked = json_number_value(json_object_get(host, row->key));
-	double got = json_number_value(json_object_get(granted, row->key));
+	const char *warning = container->warnings ? strcasestr(container->warnings, row->warning) : NULL;
 
-	if (row->alternative != NULL && got <= 0)
-		got = json_number_value(json_object_get(granted, row->alternative));
 	if (asked <= 0)
 		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
 	else if (ignores_limits(client))
 		sbx_report_add(report, row->name, SBX_MISSING,
 			       "Podman of an ordinary user has no limits with version 1 of cgroups");
-	else if (granted != NULL && got <= 0)
-		sbx_report_add(report, row->name, SBX_MISSING, "the engine has not set it");
+	else if (warning != NULL && strcasestr(warning, "discarded") != NULL)
+		sbx_report_add(report, row->name, SBX_MISSING, "the engine says: %s", container->warnings);
 	else
 		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", asked / row->scale, row->unit);
 }
 
-static void report_limits(const struct engine_client *client, const json_t *host,
-			  const json_t *granted, struct sbx_report *report)
+static void report_limits(const struct engine_client *client, const struct engine_container *container,
+			  struct sbx_report *report)
 {
 	static const struct limit_row limits[] = {
-		{"memory limit", "Memory", NULL, "MiB, no swap", 1048576},
-		{"process limit", "PidsLimit", NULL, "processes, with the agent's", 1},
-		{"cpu limit", "NanoCpus", "CpuQuota", "CPUs", 1e9},
+		{"memory limit", "Memory", "MiB, no swap", "memory limit", 1048576},
+		{"process limit", "PidsLimit", "processes, with the agent's", "pids limit", 1},
+		{"cpu limit", "NanoCpus", "CPUs", "cpu", 1e9},
 	};
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		report_limit(client, &limits[i], host, granted, report);
+		report_limit(client, container, &limits[i], report);
+}
+
+/* Folders in memory have a size; what is in the root, or in a volume, is the engine's disk. */
+static void report_disk(const json_t *asked, struct sbx_report *report)
+{
+	bool in_root = !flag_of(host_of(asked), "ReadonlyRootfs");
+
+	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
+		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
+			       in_root ? "in a root that can be written" : "as the image was committed");
+	else
+		sbx_report_add(report, "disk limit", SBX_ENFORCED, "of each of the folders in memory");
 }
 
 static void report_privileges(const json_t *host, struct sbx_report *report)
@@ -244,7 +261,7 @@ static void report_shared(const json_t *host, struct sbx_report *report)
 }
 
 void engine_report(const struct engine_client *client, const struct engine_container *container,
-		   const json_t *granted, struct sbx_report *report)
+		   struct sbx_report *report)
 {
 	const json_t *host = host_of(container->asked);
 	const char *title = engine_client_flavor(client)->title;
@@ -257,9 +274,8 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 	sbx_report_add(report, "container", SBX_ENFORCED, "of %s", title);
 	report_root(host, report);
 	report_network(host, report);
-	report_limits(client, host, host_of(granted), report);
+	report_limits(client, container, report);
+	report_disk(container->asked, report);
 	report_privileges(host, report);
 	report_shared(host, report);
-	if (container->warnings != NULL)
-		sbx_report_add(report, "engine", SBX_MISSING, "%s", container->warnings);
 }

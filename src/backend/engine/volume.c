@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/container.h"
 
+#include "backend/engine/labels.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
 #include "base/sha256.h"
@@ -52,8 +53,9 @@ static int create_carrier(struct engine_client *client, const char *image,
 	json_t *answer = NULL, *body;
 	int r;
 
-	body = json_pack("{s:s, s:[s], s:{s:s}, s:{s:[o], s:s}}", "Image", image, "Cmd", "none",
-			 "Labels", "llm-sandbox", "carrier", "HostConfig", "Binds",
+	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
+			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
+			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
 			 json_sprintf("%s:%s", engine_volume_name(), ENGINE_AGENT_FOLDER), "NetworkMode",
 			 "none");
 	if (body == NULL)

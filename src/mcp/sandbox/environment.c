@@ -29,8 +29,8 @@ struct rule {
 
 static rule_fn set_backend, set_memory, set_cpus, set_sessions, set_idle, set_lifetime, set_network,
 	add_hosts, set_install, set_artifacts, set_structured, set_image, set_embed, set_answer,
-	refuse, refuse_flag, check_flag, refuse_strict_flag,
-	check_capabilities, check_security, check_network;
+	set_container_image, set_micromamba, set_pull, set_runtime, set_read_only, set_capabilities,
+	set_privileged, set_security, set_network_mode, set_commit, set_keep_template, refuse;
 
 static const struct rule rules[] = {
 	{"BACKEND", NULL, true, set_backend, NULL},
@@ -47,18 +47,22 @@ static const struct rule rules[] = {
 	{"SANDBOX_IMAGE_BYTES", NULL, true, set_image, NULL},
 	{"SANDBOX_EMBED_BYTES", NULL, true, set_embed, NULL},
 	{"SANDBOX_ANSWER_BYTES", NULL, true, set_answer, NULL},
-	/* The system's folders are read-only always, and capabilities are dropped always. */
-	{"SANDBOX_READ_ONLY", NULL, false, check_flag, NULL},
-	{"SANDBOX_CAP_DROP", NULL, true, check_capabilities, NULL},
-	{"SANDBOX_PRIVILEGED", NULL, false, refuse_strict_flag,
+	{"SANDBOX_IMAGE", NULL, true, set_container_image, NULL},
+	{"SANDBOX_ENVIRONMENT", NULL, true, set_micromamba, NULL},
+	{"SANDBOX_PULL", NULL, true, set_pull, NULL},
+	{"SANDBOX_RUNTIME_CONFIGS", NULL, true, set_runtime, NULL},
+	/* Natively the system's folders are read-only always, and capabilities are dropped always. */
+	{"SANDBOX_READ_ONLY", NULL, false, set_read_only, NULL},
+	{"SANDBOX_CAP_DROP", NULL, true, set_capabilities, NULL},
+	{"SANDBOX_PRIVILEGED", NULL, false, set_privileged,
 	 "the native backend gives no sandbox privileges"},
-	{"SANDBOX_SECURITY_OPT", NULL, true, check_security,
+	{"SANDBOX_SECURITY_OPT", NULL, true, set_security,
 	 "the native backend's own filters are always on"},
-	{"SANDBOX_NETWORK_MODE", NULL, true, check_network,
+	{"SANDBOX_NETWORK_MODE", NULL, true, set_network_mode,
 	 "a sandbox has no network of its own; SANDBOX_NETWORK says what it may reach"},
-	{"COMMIT_CONTAINER", NULL, true, refuse_flag,
+	{"COMMIT_CONTAINER", NULL, true, set_commit,
 	 "the native backend has no images: a sandbox and all in it are gone after each call"},
-	{"KEEP_TEMPLATE", NULL, true, refuse_flag, "the native backend makes no images to keep"},
+	{"KEEP_TEMPLATE", NULL, true, set_keep_template, "the native backend makes no images to keep"},
 	{"NAMESPACE", NULL, true, refuse, "only the kubernetes backend has namespaces"},
 	{"R_REPO", NULL, true, refuse,
 	 "R's own configuration says which mirror is asked"},
@@ -159,18 +163,14 @@ static int refuse(const struct given *g, struct mcp_environment *e, struct sbx_e
 
 static int set_backend(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	static const char *const later[] = {"docker", "podman", "kubernetes", "micromamba", NULL};
 	char value[sizeof(e->backend)];
 	bool fits = trim(g->value, value, sizeof(value));
 
 	for (char *c = value; fits && *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);
-	if (fits && is_one_of(value, later))
-		return sbx_fail(
-			err, SBX_E_INVALID,
-			"BACKEND=%s is not in this version, whose sandboxes need no container "
-			"engine; unset it or set it to native",
-			value);
+	if (fits && strcmp(value, "kubernetes") == 0)
+		return sbx_fail(err, SBX_E_INVALID,
+				"BACKEND=kubernetes is not in this version; set it to native, docker or podman");
 	memcpy(e->backend, fits ? value : "(too long)", fits ? sizeof(value) : 11);
 	return 0;
 }
@@ -390,14 +390,91 @@ static int set_answer(const struct given *g, struct mcp_environment *e, struct s
 	return set_size(g, &e->answer_bytes, err);
 }
 
-/* ---- what is so anyway ---- */
+/* ---- of container engines ---- */
 
-static int check_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+/* auto may come to an engine: what is asked of one then makes it one. */
+static bool is_native(const struct mcp_environment *e)
 {
-	bool ignored;
+	return strcmp(e->backend, "native") == 0 || strcmp(e->backend, "fake") == 0;
+}
 
-	(void)e;
-	return read_flag(g, &ignored, err);
+static int refuse_native(const struct given *g, const struct mcp_environment *e,
+			 struct sbx_error *err)
+{
+	if (!is_native(e))
+		return 0;
+	return sbx_fail(err, SBX_E_INVALID,
+			"%s=%.64s cannot be had: it is of container engines; set BACKEND, or unset it",
+			g->name, g->value);
+}
+
+static int set_name(const struct given *g, const struct mcp_environment *e, char *ret, size_t size,
+		    struct sbx_error *err)
+{
+	int r = refuse_native(g, e, err);
+
+	if (r == 0 && !trim(g->value, ret, size))
+		r = sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
+	return r;
+}
+
+static int set_container_image(const struct given *g, struct mcp_environment *e,
+			       struct sbx_error *err)
+{
+	return set_name(g, e, e->image, sizeof(e->image), err);
+}
+
+static int set_micromamba(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	return set_name(g, e, e->micromamba, sizeof(e->micromamba), err);
+}
+
+static int set_pull(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	static const char *const policies[] = {"missing", "always", "never"};
+	char value[16] = "";
+	int r = refuse_native(g, e, err);
+
+	for (int i = 0; r == 0 && i < 3; i++) {
+		if (trim(g->value, value, sizeof(value)) && strcasecmp(value, policies[i]) == 0) {
+			e->pull = (enum sbx_pull)i;
+			return 0;
+		}
+	}
+	return r < 0 ? r : sbx_fail(err, SBX_E_INVALID, "%s must be one of: missing, always, never",
+				    g->name);
+}
+
+/* Keep it among the runtime_configs; takes value. */
+static int add_runtime(const struct given *g, struct mcp_environment *e, const char *name,
+		       json_t *value, struct sbx_error *err)
+{
+	if (e->runtime == NULL)
+		e->runtime = json_object();
+	return json_object_set_new(e->runtime, name, value) == 0
+		       ? 0
+		       : sbx_fail_errno(err, ENOMEM, "cannot keep %s", g->name);
+}
+
+static int set_runtime(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	json_error_t where;
+	int r = refuse_native(g, e, err);
+
+	if (r < 0)
+		return r;
+	e->runtime = json_loads(g->value, JSON_REJECT_DUPLICATES, &where);
+	return json_is_object(e->runtime)
+		       ? 0
+		       : sbx_fail(err, SBX_E_INVALID, "%s is no JSON object: %.120s", g->name, where.text);
+}
+
+static int set_read_only(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	bool on = false;
+	int r = read_flag(g, &on, err);
+
+	return r < 0 || is_native(e) ? r : add_runtime(g, e, "read_only", json_boolean(on), err);
 }
 
 static int check_capability(const struct given *g, struct mcp_environment *e, const char *item,
@@ -412,58 +489,75 @@ static int check_capability(const struct given *g, struct mcp_environment *e, co
 	return 0;
 }
 
-static int check_capabilities(const struct given *g, struct mcp_environment *e,
-			      struct sbx_error *err)
+/* All are dropped anyway. */
+static int set_capabilities(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
 	return for_each_item(g, e, check_capability, err);
 }
 
-static int check_security_item(const struct given *g, struct mcp_environment *e, const char *item,
-			       struct sbx_error *err)
+static int set_privileged(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	bool on = false;
+	int r = read_flag(g, &on, err);
+
+	if (r < 0 || !on)
+		return r;
+	return is_native(e) ? refuse(g, e, err) : add_runtime(g, e, "privileged", json_true(), err);
+}
+
+static int add_security(const struct given *g, struct mcp_environment *e, const char *item,
+			struct sbx_error *err)
 {
 	static const char *const given_anyway[] = {"no-new-privileges", "no-new-privileges:true",
 						   "no-new-privileges=true", NULL};
 
-	(void)e;
 	if (is_one_of(item, given_anyway))
 		return 0;
-	return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' cannot be had: %s; leave it out", g->name,
-			item, g->rule->reason);
+	if (is_native(e))
+		return sbx_fail(err, SBX_E_INVALID, "%s: '%.64s' cannot be had: %s; leave it out",
+				g->name, item, g->rule->reason);
+	if (json_object_get(e->runtime, "security_opt") == NULL &&
+	    add_runtime(g, e, "security_opt", json_array(), err) < 0)
+		return -(int)err->code;
+	json_array_append_new(json_object_get(e->runtime, "security_opt"), json_string(item));
+	return 0;
 }
 
-static int check_security(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+static int set_security(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	return for_each_item(g, e, check_security_item, err);
+	return for_each_item(g, e, add_security, err);
 }
 
-static int check_network(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+static int set_network_mode(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	char value[16];
+	char value[128];
 
 	if (trim(g->value, value, sizeof(value)) && strcmp(value, "none") == 0)
 		return 0;
-	return refuse(g, e, err);
-}
-
-/* ---- what cannot be had ---- */
-
-static int refuse_strict_flag(const struct given *g, struct mcp_environment *e,
-			      struct sbx_error *err)
-{
-	bool on;
-	int r = read_flag(g, &on, err);
-
-	return r < 0 || !on ? r : refuse(g, e, err);
+	if (is_native(e))
+		return refuse(g, e, err);
+	return add_runtime(g, e, "network_mode", json_string(value), err);
 }
 
 /* The original's other flags: whatever is not a yes is a no. */
-static int refuse_flag(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+static bool says_yes(const struct given *g)
 {
 	char value[16];
 
-	if (trim(g->value, value, sizeof(value)) && is_one_of(value, yes_words))
-		return refuse(g, e, err);
-	return 0;
+	return trim(g->value, value, sizeof(value)) && is_one_of(value, yes_words);
+}
+
+static int set_commit(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
+{
+	e->commit = says_yes(g);
+	return e->commit && is_native(e) ? refuse(g, e, err) : 0;
+}
+
+static int set_keep_template(const struct given *g, struct mcp_environment *e,
+			     struct sbx_error *err)
+{
+	e->keep_template = says_yes(g);
+	return e->keep_template && is_native(e) ? refuse(g, e, err) : 0;
 }
 
 /* ---- all of it ---- */
@@ -529,6 +623,29 @@ void mcp_environment_set_limits(struct mcp_environment *e, const struct sbx_spec
 	set_most(&e->cpu_milli, limits, SBX_LIMIT_CPU_MILLI);
 }
 
+static int set_container(const struct mcp_environment *e, struct sbx_spec *spec,
+			 struct sbx_error *err)
+{
+	char *json = e->runtime ? json_dumps(e->runtime, JSON_COMPACT) : NULL;
+	int r = 0;
+
+	if (e->runtime != NULL && json == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep runtime_configs");
+	if (json != NULL)
+		r = sbx_spec_set_runtime_configs(spec, json, err);
+	free(json);
+	if (r == 0 && e->image[0] != '\0')
+		r = sbx_spec_set_image(spec, e->image, err);
+	if (r == 0 && e->micromamba[0] != '\0')
+		r = sbx_spec_set_environment(spec, e->micromamba, err);
+	if (r == 0)
+		r = sbx_spec_set_pull(spec, e->pull, err);
+	if (r == 0)
+		r = sbx_spec_set_commit(spec, e->commit, NULL, err);
+	sbx_spec_keep_template(spec, e->keep_template);
+	return r;
+}
+
 int mcp_environment_make_spec(const struct mcp_environment *environment, struct sbx_spec **ret,
 			      struct sbx_error *err)
 {
@@ -537,7 +654,9 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 
 	if (r < 0)
 		return r;
-	r = sbx_spec_set_backend(spec, environment->backend, err);
+	r = set_container(environment, spec, err);
+	if (r == 0)
+		r = sbx_spec_set_backend(spec, environment->backend, err);
 	if (r == 0)
 		r = copy_limits(environment->limits, spec, err);
 	if (r == 0 && environment->memory_bytes != 0)
@@ -569,6 +688,8 @@ void mcp_environment_done(struct mcp_environment *e)
 {
 	sbx_network_free(e->network);
 	e->network = NULL;
+	json_decref(e->runtime);
+	e->runtime = NULL;
 }
 
 int mcp_environment_read(const char *const *variables, struct mcp_environment *ret,
@@ -576,6 +697,7 @@ int mcp_environment_read(const char *const *variables, struct mcp_environment *r
 {
 	struct mcp_environment e = {
 		.backend = "native",
+		.keep_template = true,
 		.artifacts = true,
 		.structured = true,
 		.image_bytes = MCP_IMAGE_BYTES,

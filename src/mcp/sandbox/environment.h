@@ -7,8 +7,11 @@
  */
 #pragma once
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
+
+#include <jansson.h>
 
 /* Offline, what was installed before is there, and nothing else is installed. */
 enum mcp_install_mode { MCP_INSTALL_ON, MCP_INSTALL_OFF, MCP_INSTALL_OFFLINE };
@@ -25,6 +28,13 @@ enum mcp_install_mode { MCP_INSTALL_ON, MCP_INSTALL_OFF, MCP_INSTALL_OFFLINE };
 
 struct mcp_environment {
 	char backend[32];
+	/* Of container engines: */
+	char image[256]; /* "": the language's own; SANDBOX_IMAGE */
+	char micromamba[64]; /* environment of it, or ""; SANDBOX_ENVIRONMENT */
+	enum sbx_pull pull;  /* SANDBOX_PULL */
+	bool commit;	     /* COMMIT_CONTAINER */
+	bool keep_template;  /* KEEP_TEMPLATE, true unless it says otherwise */
+	json_t *runtime; /* runtime_configs out of SANDBOX_RUNTIME_CONFIGS and the original's; owned, or NULL */
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
 	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
 	const struct sbx_spec *limits; /* whose limits are the defaults; borrowed, or NULL */

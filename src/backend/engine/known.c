@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/engine/known.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENGINES_MAX 16
+#define LINES_MAX   4 /* that nobody uses, per engine */
+
+struct entry {
+	char *key; /* NULL: free */
+	struct engine_known known;
+	struct engine_line *lines[LINES_MAX];
+	size_t line_count;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry entries[ENGINES_MAX];
+static pid_t owner;
+
+/* Connections are the parent's, which goes on using them: they are left alone. */
+static void start_anew_in_a_child(void)
+{
+	if (owner != getpid())
+		memset(entries, 0, sizeof(entries));
+	owner = getpid();
+}
+
+static struct entry *find(const char *key)
+{
+	start_anew_in_a_child();
+	for (size_t i = 0; i < ENGINES_MAX; i++) {
+		if (entries[i].key != NULL && strcmp(entries[i].key, key) == 0)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+/* NULL when there is no room: then nothing is remembered. */
+static struct entry *find_or_add(const char *key)
+{
+	struct entry *e = find(key);
+
+	for (size_t i = 0; e == NULL && i < ENGINES_MAX; i++) {
+		if (entries[i].key != NULL)
+			continue;
+		entries[i].key = strdup(key);
+		return entries[i].key != NULL ? &entries[i] : NULL;
+	}
+	return e;
+}
+
+struct engine_known engine_known_get(const char *key)
+{
+	struct engine_known known = {0};
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL)
+		known = e->known;
+	pthread_mutex_unlock(&lock);
+	return known;
+}
+
+void engine_known_set(const char *key, const struct engine_flavor *flavor, const char *version)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find_or_add(key);
+	if (e != NULL) {
+		e->known.flavor = flavor;
+		snprintf(e->known.version, sizeof(e->known.version), "%s", version);
+		if (flavor == NULL)
+			e->known.agent_ns = 0;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void engine_known_set_agent(const char *key, uint64_t now_ns)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL)
+		e->known.agent_ns = now_ns;
+	pthread_mutex_unlock(&lock);
+}
+
+bool engine_known_due(const char *key, uint64_t now_ns, uint64_t pause_ns)
+{
+	struct entry *e;
+	bool due;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	due = e != NULL && (e->known.swept_ns == 0 || now_ns - e->known.swept_ns >= pause_ns);
+	if (due)
+		e->known.swept_ns = now_ns;
+	pthread_mutex_unlock(&lock);
+	return due;
+}
+
+struct engine_line *engine_known_take(const char *key)
+{
+	struct engine_line *line = NULL;
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL && e->line_count > 0)
+		line = e->lines[--e->line_count];
+	pthread_mutex_unlock(&lock);
+	return line;
+}
+
+bool engine_known_keep(const char *key, struct engine_line *line)
+{
+	struct entry *e;
+	bool kept;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	kept = e != NULL && e->line_count < LINES_MAX;
+	if (kept)
+		e->lines[e->line_count++] = line;
+	pthread_mutex_unlock(&lock);
+	return kept;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/engine/sweep.h"
+
+#include "backend/engine/container.h"
+#include "backend/engine/known.h"
+#include "backend/engine/labels.h"
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PAUSE_NS    (300 * SBX_NS_PER_S)
+#define REMOVED_MAX 100 /* at a time */
+
+/* {"label":["llm-sandbox.owner"]} */
+#define LIST_PATH "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22llm-sandbox.owner%22%5D%7D"
+
+/* Its id, or false: what an engine says becomes a part of a path. */
+static bool name_container(const json_t *entry, struct engine_container *ret)
+{
+	const char *id = json_string_value(json_object_get(entry, "Id"));
+
+	return id != NULL && id[0] != '\0' && strspn(id, "0123456789abcdef") == strlen(id) &&
+	       snprintf(ret->id, sizeof(ret->id), "%s", id) < (int)sizeof(ret->id);
+}
+
+static bool is_left_behind(const struct engine_client *client, const json_t *entry)
+{
+	const char *state = json_string_value(json_object_get(entry, "State"));
+
+	return engine_labels_are_left_behind(json_object_get(entry, "Labels"), state ? state : "",
+					     engine_client_is_local(client));
+}
+
+/*
+ * Labels pass into an image that somebody makes of a container, and from there into his own. What runs
+ * in one of ours is the agent; lists of containers do not say that alike, so it is looked at.
+ */
+static bool is_ours(struct engine_client *client, const struct engine_container *container)
+{
+	struct engine_request request = {.method = "GET"};
+	const char *program, *own = ENGINE_AGENT_FOLDER "/";
+	struct sbx_error ignored;
+	json_t *answer = NULL;
+	char path[256];
+	bool ours;
+
+	snprintf(path, sizeof(path), "/containers/%s/json", container->id);
+	request.path = path;
+	if (engine_call(client, &request, &answer, &ignored) < 0)
+		return false;
+	program = json_string_value(json_object_get(answer, "Path"));
+	ours = program != NULL && strncmp(program, own, strlen(own)) == 0;
+	json_decref(answer);
+	return ours;
+}
+
+int engine_sweep(struct engine_client *client, struct sbx_error *err)
+{
+	struct engine_request request = {.method = "GET", .path = LIST_PATH};
+	struct engine_container container = {0};
+	json_t *list = NULL, *entry;
+	int removed = 0, r = engine_call(client, &request, &list, err);
+	struct sbx_error ignored;
+	size_t i;
+
+	if (r < 0)
+		return r;
+	/* One that the engine cannot remove now is left to the next time. */
+	json_array_foreach(list, i, entry) {
+		if (removed < REMOVED_MAX && is_left_behind(client, entry) &&
+		    name_container(entry, &container) && is_ours(client, &container) &&
+		    engine_container_remove(client, &container, &ignored) == 0)
+			removed++;
+	}
+	json_decref(list);
+	return removed;
+}
+
+/* ---- the thread ---- */
+
+static void *sweep_main(void *client)
+{
+	struct sbx_error ignored;
+
+	engine_sweep(client, &ignored);
+	engine_client_close(client);
+	return NULL;
+}
+
+void engine_sweep_soon(const struct engine_client *client)
+{
+	struct engine_client *mine = NULL;
+	struct sbx_error ignored;
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	if (!engine_known_due(engine_client_key(client), sbx_now_ns(), PAUSE_NS) ||
+	    engine_client_open_again(client, &mine, &ignored) < 0)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&thread, NULL, sweep_main, mine);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r != 0)
+		engine_client_close(mine);
+	else
+		pthread_detach(thread);
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whose containers are left behind. Usage: owner_test.py ENGINE_PEER [unittest's arguments]"""
+
+import json
+import subprocess
+import unittest
+
+import peer
+
+OLD = "2020-01-01T00:00:00Z"
+
+
+class Owners(unittest.TestCase):
+    def setUp(self):
+        self.process = subprocess.Popen([peer.PEER, "owner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.owner = self.process.stdout.readline().strip()
+        self.addCleanup(self.end)
+
+    def end(self):
+        self.process.communicate(timeout=peer.DEADLINE)
+
+    def judge(self, owner):
+        return peer.ask("judge", owner).lines[0]
+
+    def change(self, field, value):
+        parts = self.owner.split("/")
+        parts[field] = value
+        return "/".join(parts)
+
+    def left(self, state, where, started=OLD, owner=None):
+        labels = {"llm-sandbox": "session", "llm-sandbox.owner": owner or self.owner, "llm-sandbox.started": started}
+        return peer.ask("left", json.dumps(labels), state, where).lines[0]
+
+    def test_a_process_that_runs_is_there(self):
+        self.assertEqual(self.judge(self.owner), "runs")
+        self.assertEqual(self.left("running", "local"), "kept")
+
+    def test_a_process_that_ended_is_gone(self):
+        self.end()
+        self.assertEqual(self.judge(self.owner), "gone")
+        self.assertEqual(self.left("running", "local"), "left")
+
+    def test_a_number_that_is_used_again_is_another_process(self):
+        self.assertEqual(self.judge(self.change(5, "1")), "gone")
+
+    def test_init_which_started_at_another_time_is_not_the_owner(self):
+        self.assertEqual(self.judge(self.change(4, "1")), "gone")
+
+    def test_another_machine_is_not_judged(self):
+        self.end()
+        self.assertEqual(self.judge(self.change(1, "0123456789abcdef")), "unknown")
+
+    def test_other_namespaces_are_not_judged(self):
+        self.end()
+        self.assertEqual(self.judge(self.change(3, "1.1")), "unknown")
+
+    def test_what_is_not_of_ours_is_not_judged(self):
+        for text in ("", "4711", "1/2/3", self.owner + "/x", self.owner + " ", "x" * 4000, "1" + self.owner,
+                     self.change(4, "0"), self.change(4, "-1"), self.change(4, "99999999999999999999")):
+            self.assertEqual(self.judge(text), "unknown", text)
+            self.assertEqual(self.left("exited", "local", owner=text or "-"), "kept")
+
+    def test_an_earlier_boot_is_over_but_others_may_bear_its_name(self):
+        earlier = self.change(2, "00000000-0000-4000-8000-000000000000")
+        self.assertEqual(self.judge(earlier), "earlier")
+        self.assertEqual(self.left("exited", "local", owner=earlier), "left")
+        self.assertEqual(self.left("running", "local", owner=earlier), "kept")
+
+    def test_on_an_engine_of_many_machines_only_what_rests_and_is_old_goes(self):
+        self.end()
+        self.assertEqual(self.left("running", "far"), "kept")
+        self.assertEqual(self.left("created", "far"), "left")
+        self.assertEqual(self.left("created", "far", started="2999-01-01T00:00:00Z"), "kept")
+        self.assertEqual(self.left("created", "far", started="yesterday"), "kept")
+
+    def test_a_sweep_removes_what_is_left_and_nothing_else(self):
+        gone = self.owner
+        self.end()
+        running = subprocess.Popen([peer.PEER, "owner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(running.communicate)
+        lives = running.stdout.readline().strip()
+
+        def entry(name, owner, **labels):
+            return {"Id": name, "State": "running", "Labels": {
+                "llm-sandbox": "session", "llm-sandbox.owner": owner, "llm-sandbox.started": OLD, **labels}}
+
+        listed = [entry("aa", gone), entry("bb", lives), entry("../../volumes/x", gone), entry("dd", "1/x"),
+                  {"Id": "ee"}, 5, entry("ff", gone, **{"llm-sandbox": "carrier"}),
+                  # of images that somebody made of containers of ours
+                  entry("ab", gone), entry("ac", gone), entry("ad", gone, **{"llm-sandbox": "commit"}), entry("ae", gone), entry("af", gone)]
+        agents = {"/containers/%s/json" % name: peer.answer(body=b'{"Path":"/.llm-sandbox/agent"}')
+                  for name in ("aa", "bb", "ff", "ad", "ae", "af")}
+        agents["/containers/ab/json"] = peer.answer(body=b'{"Path":"/bin/bash"}')
+        with peer.Engine({**agents, "/containers/json": peer.answer(body=json.dumps(listed).encode()),
+                          "/containers/aa": peer.answer("204 No Content"),
+                          "/containers/ae": peer.answer("500 Oops", b'{"message":"busy"}'),
+                          "/containers/af": peer.answer("204 No Content"),
+                          "/containers/ff": peer.answer("404 Not Found")}) as engine:
+            result = peer.ask("sweep", "docker", DOCKER_HOST=engine.host)
+            self.assertEqual(result.lines, ["3 removed"])
+            self.assertEqual([p.split("?")[0] for p in engine.paths() if p.startswith("DELETE")],
+                             ["DELETE /v1.44/containers/aa", "DELETE /v1.44/containers/ff",
+                              "DELETE /v1.44/containers/ae", "DELETE /v1.44/containers/af"])
+
+    def test_a_sweep_survives_nonsense(self):
+        for body in (b"5", b'{"a":1}', b"[[[]]]", b'"x"', b"", b'[{"Id":"aa","Labels":5,"State":7}]'):
+            with peer.Engine({"/containers/json": peer.answer(body=body)}) as engine:
+                self.assertEqual(peer.ask("sweep", "docker", DOCKER_HOST=engine.host).lines, ["0 removed"])
+
+
+if __name__ == "__main__":
+    peer.main("__main__")

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sandboxes of an engine that fails half way: a clear reason, and nothing left behind.
+
+Usage: place_test.py ENGINE_PEER LLM_SANDBOX [unittest's arguments]
+"""
+
+import json
+import re
+import signal
+import subprocess
+import threading
+import unittest
+
+import peer
+from client_test import RAW
+from peer import Engine, answer, frame
+
+ID = "ab" * 32
+CONTAINER = "/containers/" + ID
+
+
+class Places(unittest.TestCase):
+    """Each case bends an engine that does everything right up to the attached stream."""
+
+    def engine(self, answers):
+        self.gone = threading.Event()
+
+        def removed(_, request):
+            self.gone.set()
+            return answer("204 No Content")
+
+        answers = {
+            "/containers/create": answer("201 Created", b'{"Id":"%s","Warnings":[]}' % ID.encode()),
+            "/images/x/json": answer(body=b'{"Id":"sha256:00","Os":"linux","Architecture":"amd64","Config":{}}'),
+            CONTAINER + "/attach": RAW,
+            CONTAINER + "/start": answer("204 No Content"),
+            CONTAINER: removed,
+            "/containers/json": answer(body=b"[]"),
+            **answers,
+        }
+        engine = Engine(answers)
+        engine.answers = Volumes(engine.answers)
+        self.addCleanup(engine.close)
+        return engine
+
+    def start(self, engine):
+        return subprocess.Popen([peer.PROGRAM, "exec", "--backend", "docker", "--image", "x", "true"], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
+
+    def fails(self, engine, *words):
+        process = self.start(engine)
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertGreater(process.returncode, 0, err)
+        for word in words:
+            self.assertIn(word, err)
+        return err
+
+    def removes(self, engine):
+        self.assertTrue(self.gone.wait(peer.DEADLINE), engine.paths())
+
+    def test_a_container_says_whose_it_is(self):
+        engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no"}')})
+        self.fails(engine, "no")
+        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        labels = body["Labels"]
+        self.assertEqual(labels["llm-sandbox"], "session")
+        self.assertRegex(labels["llm-sandbox.owner"], r"^1/[0-9a-f]{16}/[0-9a-f-]{36}/\d+\.\d+/\d+/\d+$")
+        self.assertRegex(labels["llm-sandbox.started"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertRegex(labels["llm-sandbox.session"], r"^[0-9a-f]{32}$")
+
+    def test_a_start_that_fails_is_the_reason(self):
+        engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no space left"}')})
+        self.fails(engine, "500", "no space left")
+        self.removes(engine)
+
+    def test_a_stream_that_is_refused_is_the_reason(self):
+        engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"paused"}')})
+        self.fails(engine, "409", "paused")
+        self.removes(engine)
+
+    def test_an_agent_that_cannot_run_is_the_reason(self):
+        engine = self.engine({CONTAINER + "/attach": lambda c, _: c.sendall(
+            RAW + frame(2, b"exec /.llm-sandbox/agent: exec format error\n"))})
+        self.fails(engine, "exec format error")
+        self.removes(engine)
+
+    def test_a_stream_of_nonsense_ends_it(self):
+        engine = self.engine({CONTAINER + "/attach": lambda c, _: c.sendall(RAW + b"hello world, hello")})
+        self.fails(engine, "not framed")
+        self.removes(engine)
+
+    def test_an_agent_of_nonsense_ends_it(self):
+        engine = self.engine({CONTAINER + "/attach": lambda c, _: c.sendall(
+            RAW + frame(1, b"\xff" * 1000))})
+        self.fails(engine)
+
+    def test_an_engine_that_vanishes_in_the_start(self):
+        engine = self.engine({CONTAINER + "/start": lambda *_: None})
+        self.fails(engine, "broke", "/start")
+        self.removes(engine)
+
+    def test_an_engine_that_vanishes_in_the_creation(self):
+        engine = self.engine({"/containers/create": lambda *_: None})
+        self.fails(engine, "broke", "/containers/create")
+
+    def test_an_answer_without_a_container(self):
+        for body in (b"{}", b'{"Id":"../x"}', b'{"Id":5}', b'{"Id":"%s"}' % (b"a" * 200), b"5"):
+            engine = self.engine({"/containers/create": answer("201 Created", body)})
+            self.fails(engine, "did not say which")
+
+    def test_an_end_does_not_wait_for_an_engine_that_hangs(self):
+        started, hang = threading.Event(), threading.Event()
+        self.addCleanup(hang.set)
+
+        def say(*_):
+            started.set()
+            hang.wait(peer.DEADLINE)
+
+        engine = self.engine({CONTAINER + "/start": say})
+        process = self.start(engine)
+        self.assertTrue(started.wait(peer.DEADLINE))
+        process.send_signal(signal.SIGTERM)
+        self.addCleanup(process.kill)
+        process.communicate(timeout=8)
+        self.assertNotEqual(process.returncode, 0)
+        self.removes(engine)
+
+    def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
+        engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
+                                      CONTAINER + "/archive": answer("500 Oops", b'{"message":"disk full"}')})
+        self.fails(engine, "disk full")
+        self.removes(engine)
+        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
+        self.assertIn("llm-sandbox.owner", body["Labels"])
+
+
+class Volumes(dict):
+    """Every volume there is, unless "/volumes" says otherwise."""
+
+    def get(self, path, default=None):
+        if re.match("/volumes/", path):
+            return super().get("/volumes", answer(body=b'{"Name":"x"}'))
+        return super().get(path, default)
+
+
+if __name__ == "__main__":
+    peer.main("__main__", programs=2)
