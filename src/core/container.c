@@ -164,13 +164,38 @@ static bool try_session(const struct sbx_backend *backend)
 	return works;
 }
 
+/* Of another backend an image may mean something of its own. */
+static const char *find_foreign(const struct sbx_container *c)
+{
+	if (c->dockerfile != NULL)
+		return "a Containerfile is built";
+	if (c->id != NULL)
+		return "a container is attached to";
+	if (c->commit)
+		return "a container is committed";
+	if (c->environment != NULL)
+		return "an environment of micromamba is chosen";
+	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
+}
+
+/* An image that the native backend has, and nothing that only an engine could do. */
+static bool is_native(const struct sbx_container *c)
+{
+	struct sbx_error ignored;
+	auto_free char *root = NULL;
+
+	return c->image != NULL && find_foreign(c) == NULL &&
+	       sbx_image_find_root(c->image, &root, &ignored) == 0;
+}
+
 static int choose_backend(struct sbx_spec *spec, struct sbx_error *err)
 {
 	static const char *const engines[] = {"podman", "docker"};
 	const struct sbx_backend *native = sbx_backend_find("native");
 	struct sbx_error ignored;
 
-	if (!sbx_container_is_wished(&spec->container) && try_session(native)) {
+	if ((!sbx_container_is_wished(&spec->container) || is_native(&spec->container)) &&
+	    try_session(native)) {
 		spec->backend = native;
 		return 0;
 	}
@@ -217,20 +242,6 @@ bool sbx_container_is_wished(const struct sbx_container *c)
 {
 	return c->image != NULL || c->dockerfile != NULL || c->id != NULL || c->commit ||
 	       c->environment != NULL || json_object_size(c->runtime) > 0;
-}
-
-/* Of another backend an image may mean something of its own. */
-static const char *find_foreign(const struct sbx_container *c)
-{
-	if (c->dockerfile != NULL)
-		return "a Containerfile is built";
-	if (c->id != NULL)
-		return "a container is attached to";
-	if (c->commit)
-		return "a container is committed";
-	if (c->environment != NULL)
-		return "an environment of micromamba is chosen";
-	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
 }
 
 int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)

@@ -2,9 +2,11 @@
 /* Images: made, brought in, listed, removed. */
 #include <llmsandbox/image.h>
 
+#include "backend/backend.h"
 #include "base/auto.h"
 #include "core/cancel.h"
 #include "core/image_debstrap.h"
+#include "core/image_pack.h"
 #include "core/image_recipe.h"
 #include "core/image_store.h"
 #include "core/image_unpack.h"
@@ -25,6 +27,12 @@
 #define MOST_BYTES  (16ull << 30)
 #define LANGUAGES   32
 #define IMAGES_MAX  4096
+
+/* An archive on its way to an engine. */
+struct packed {
+	int fd;
+	struct sbx_cancel *cancel;
+};
 
 /* ---- progress ---- */
 
@@ -154,6 +162,7 @@ struct making {
 	int (*fill)(struct making *m, const struct sbx_image_unpack *unpack, struct sbx_error *err);
 	const char *from; /* file or folder */
 	const struct sbx_image_recipe *recipe;
+	const struct sbx_backend_images *images; /* who gets it; NULL: it is kept */
 	struct sbx_image_report report;
 };
 
@@ -188,8 +197,85 @@ static int fill(struct making *m, int root_fd, struct sbx_error *err)
 	return r < 0 ? r : sbx_image_complete(root_fd, err);
 }
 
+/* ---- for an engine ---- */
+
+static ssize_t read_packed(void *data, size_t len, void *userdata)
+{
+	const struct packed *p = userdata;
+	ssize_t n;
+
+	if (sbx_cancel_is_killed(p->cancel))
+		return -1;
+	do
+		n = read(p->fd, data, len);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static void write_tools(const struct sbx_image *image, char *ret, size_t size)
+{
+	size_t len = 0;
+
+	ret[0] = '\0';
+	for (size_t i = 0; i < image->tool_count && len < size; i++)
+		len += (size_t)snprintf(ret + len, size - len, "%s%s-%s", i > 0 ? " " : "",
+					image->tools[i].language, image->tools[i].version);
+}
+
+static int send(const struct making *m, struct packed *p, struct sbx_image *image,
+		struct sbx_error *err)
+{
+	off_t end = lseek(p->fd, 0, SEEK_CUR);
+	char tools[512];
+	struct sbx_backend_import import = {
+		.name = m->name, .tools = tools, .bytes = (uint64_t)end, .read = read_packed, .userdata = p};
+	int r;
+
+	write_tools(image, tools, sizeof(tools));
+	if (end < 0 || lseek(p->fd, 0, SEEK_SET) < 0)
+		return sbx_fail_errno(err, errno, "cannot read the packed image");
+	say(m->how, "bringing %llu MiB into %s", (unsigned long long)end >> 20, m->how->backend);
+	r = m->images->import(&import, err);
+	if (r < 0 && sbx_cancel_is_killed(m->how->cancel))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
+	return r;
+}
+
+/* What the engine calls it, and where it is. */
+static int rename_image(const struct making *m, struct sbx_image *image, struct sbx_error *err)
+{
+	char *name = NULL, *where = strdup(m->how->backend);
+
+	if (where == NULL || asprintf(&name, "llm-sandbox/%s:latest", m->name) < 0) {
+		free(where);
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	}
+	free(image->name);
+	free(image->where);
+	image->name = name;
+	image->where = where;
+	return 0;
+}
+
+static int give_away(const struct making *m, const struct sbx_image_store *store, const char *root,
+		     struct sbx_image *image, struct sbx_error *err)
+{
+	auto_close int fd = openat(store->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct packed packed = {fd, m->how->cancel};
+	int r;
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot make a file among the images");
+	say(m->how, "packing it");
+	r = sbx_image_pack(root, fd, m->how->cancel, err);
+	if (r == 0)
+		r = send(m, &packed, image, err);
+	return r < 0 ? r : rename_image(m, image, err);
+}
+
 /* Under the lock. */
-static int make_staged(struct making *m, const struct sbx_image_store *store, struct sbx_error *err)
+static int make_staged(struct making *m, const struct sbx_image_store *store, struct sbx_image **ret,
+		       struct sbx_error *err)
 {
 	auto_close int root_fd = -1;
 	struct sbx_image *image = NULL;
@@ -202,17 +288,25 @@ static int make_staged(struct making *m, const struct sbx_image_store *store, st
 		return r;
 	snprintf(root, sizeof(root), "%.3900s/.new-%.64s/root", store->path, m->name);
 	r = describe(m, root, &image, err);
+	if (r == 0 && m->images != NULL) {
+		r = give_away(m, store, root, image, err);
+		if (r == 0)
+			*ret = take_ptr(image);
+		sbx_image_free(image);
+		return r;
+	}
 	if (r == 0 && sbx_cancel_is_killed(m->how->cancel))
 		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
 	if (r == 0)
 		r = sbx_image_publish(store, image, err);
 	sbx_image_free(image);
-	return r;
+	return r < 0 ? r : sbx_image_read(store, m->name, ret, err);
 }
 
 static int make(struct making *m, struct sbx_image **ret, struct sbx_error *err)
 {
 	auto_close int lock_fd = -1;
+	struct sbx_image *image = NULL;
 	struct sbx_image_store store;
 	int r = sbx_image_check_name(m->name, err);
 
@@ -222,21 +316,28 @@ static int make(struct making *m, struct sbx_image **ret, struct sbx_error *err)
 		return r;
 	r = sbx_image_lock(&store, m->name, &lock_fd, err);
 	if (r == 0) {
-		r = make_staged(m, &store, err);
+		r = make_staged(m, &store, &image, err);
 		sbx_image_unstage(&store, m->name);
 	}
-	if (r == 0 && ret != NULL)
-		r = sbx_image_read(&store, m->name, ret, err);
 	sbx_image_store_close(&store);
+	if (ret != NULL)
+		*ret = image;
+	else
+		sbx_image_free(image);
 	return r;
 }
 
-static int check_backend(const struct sbx_image_make *how, struct sbx_error *err)
+/* *ret: NULL when they are kept in the cache folder, for the native backend. */
+static int find_images(const char *backend, const struct sbx_backend_images **ret,
+		       struct sbx_error *err)
 {
-	if (how->backend == NULL || strcmp(how->backend, "native") == 0)
+	const struct sbx_backend *found = sbx_backend_find(backend ? backend : "native");
+
+	*ret = found ? sbx_backend_images(found) : NULL;
+	if (*ret != NULL || (found != NULL && !sbx_backend_has_own_tools(found)))
 		return 0;
-	return sbx_fail(err, SBX_E_NOT_FOUND, "images cannot be made for the backend '%.64s'; there is: native",
-			how->backend);
+	return sbx_fail(err, SBX_E_NOT_FOUND, "there is no backend '%.64s' that has images; there is: %s",
+			backend, sbx_backend_names());
 }
 
 /* ---- build ---- */
@@ -279,7 +380,7 @@ int sbx_image_build(const char *language, const struct sbx_image_make *how, stru
 	err = err ? err : &lent;
 	r = find_recipe(language, &m.recipe, err);
 	if (r == 0)
-		r = check_backend(how, err);
+		r = find_images(how->backend, &m.images, err);
 	if (r < 0)
 		return r;
 	m.name = how->name ? how->name : m.recipe->language;
@@ -344,7 +445,7 @@ int sbx_image_import(const char *from, const struct sbx_image_make *how, struct 
 		m.source = "folder";
 		m.fill = fill_from_folder;
 	}
-	r = check_backend(how, err);
+	r = find_images(how->backend, &m.images, err);
 	if (r == 0)
 		r = make(&m, ret, err);
 	if (r < 0)
@@ -381,47 +482,123 @@ static size_t read_all(const struct sbx_image_store *store, struct sbx_image **l
 	return count;
 }
 
+/* All images, wherever they are. */
+struct listing {
+	struct sbx_image **list;
+	size_t count;
+	const char *where;
+};
+
+/* "python-3.11.2 ruby-3.1.2", out of a label. */
+static void split_tools(struct sbx_image *image, const char *text)
+{
+	char copy[512], *rest = copy, *word;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	image->tools = calloc(LANGUAGES, sizeof(*image->tools));
+	while (image->tools != NULL && image->tool_count < LANGUAGES && (word = strsep(&rest, " ")) != NULL) {
+		struct sbx_image_tool *t = &image->tools[image->tool_count];
+		char *dash = strchr(word, '-');
+
+		if (dash == NULL || strspn(dash + 1, "0123456789.") != strlen(dash + 1))
+			continue;
+		*dash = '\0';
+		if (sbx_lang_find(word) == NULL)
+			continue;
+		t->language = strdup(word);
+		t->version = strdup(dash + 1);
+		image->tool_count++;
+	}
+}
+
+static void take_image(const struct sbx_backend_image *found, void *userdata)
+{
+	struct listing *l = userdata;
+	struct sbx_image *image =
+		l->count < IMAGES_MAX ? sbx_image_new(found->name, l->where, "") : NULL;
+
+	if (image == NULL)
+		return;
+	image->bytes = found->bytes;
+	image->made = found->made;
+	split_tools(image, found->tools);
+	l->list[l->count++] = image;
+}
+
+static int list_kept(struct listing *l, struct sbx_error *err)
+{
+	struct sbx_image_store store;
+	int r = sbx_image_store_open(&store, err);
+
+	if (r < 0)
+		return r;
+	l->count += read_all(&store, l->list + l->count);
+	sbx_image_store_close(&store);
+	return 0;
+}
+
+static int list_of(struct listing *l, const char *backend, struct sbx_error *err)
+{
+	const struct sbx_backend_images *images;
+	size_t from = l->count;
+	int r = find_images(backend, &images, err);
+
+	l->where = backend;
+	if (r == 0)
+		r = images ? images->list(take_image, l, err) : list_kept(l, err);
+	qsort(l->list + from, l->count - from, sizeof(l->list[0]), by_name);
+	return r;
+}
+
+/* An engine that is not here has none. */
+static int list_all(struct listing *l, struct sbx_error *err)
+{
+	static const char *const engines[] = {"docker", "podman"};
+	struct sbx_error ignored;
+	int r = list_of(l, "native", err);
+
+	for (size_t i = 0; r == 0 && i < sizeof(engines) / sizeof(engines[0]); i++)
+		list_of(l, engines[i], &ignored);
+	return r;
+}
+
 int sbx_image_list(const char *backend, struct sbx_image ***ret, size_t *ret_count,
 		   struct sbx_error *err)
 {
-	const struct sbx_image_make how = {.backend = backend};
-	auto_free struct sbx_image **list = NULL;
-	struct sbx_image_store store;
+	struct listing l = {.list = calloc(2 * IMAGES_MAX, sizeof(struct sbx_image *))};
 	struct sbx_error lent;
-	size_t count;
 	int r;
 
 	err = err ? err : &lent;
-	r = check_backend(&how, err);
-	if (r == 0)
-		r = sbx_image_store_open(&store, err);
-	if (r < 0)
-		return r;
-	list = calloc(IMAGES_MAX, sizeof(struct sbx_image *));
-	count = list ? read_all(&store, list) : 0;
-	sbx_image_store_close(&store);
-	if (list == NULL)
+	if (l.list == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot list the images");
-	qsort(list, count, sizeof(list[0]), by_name);
-	*ret = take_ptr(list);
-	*ret_count = count;
+	r = backend ? list_of(&l, backend, err) : list_all(&l, err);
+	if (r < 0) {
+		for (size_t i = 0; i < l.count; i++)
+			sbx_image_free(l.list[i]);
+		free(l.list);
+		return r;
+	}
+	*ret = l.list;
+	*ret_count = l.count;
 	return 0;
 }
 
 int sbx_image_remove(const char *name, const char *backend, struct sbx_error *err)
 {
-	const struct sbx_image_make how = {.backend = backend};
+	const struct sbx_backend_images *images = NULL;
 	auto_close int lock_fd = -1;
 	struct sbx_image_store store;
 	struct sbx_error lent;
 	int r;
 
 	err = err ? err : &lent;
-	r = check_backend(&how, err);
+	r = find_images(backend, &images, err);
 	if (r == 0)
 		r = sbx_image_check_name(name, err);
-	if (r == 0)
-		r = sbx_image_store_open(&store, err);
+	if (r < 0 || images != NULL)
+		return r < 0 ? r : images->remove(name, err);
+	r = sbx_image_store_open(&store, err);
 	if (r < 0)
 		return r;
 	r = sbx_image_lock(&store, name, &lock_fd, err);
