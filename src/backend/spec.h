@@ -50,6 +50,7 @@ struct sbx_spec {
 	uint32_t uid, gid;
 	char *workdir; /* owned */
 	struct sbx_container container;
+	const char *root; /* of core's copy: the folder of an image that is the sandbox's own root, or NULL */
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */

@@ -48,6 +48,8 @@ void settings_done(struct settings *s)
 	free(s->session);
 	free(s->kernel);
 	free(s->artifacts);
+	free(s->image);
+	free(s->image_backend);
 	free(s->dockerfile);
 	free(s->tag);
 	json_decref(s->wishes);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "core/cancel.h"
 #include "core/container.h"
+#include "core/image_store.h"
 #include "core/link.h"
 #include "core/support.h"
 #include "core/toolchain.h"
@@ -205,16 +206,21 @@ static unsigned int add_cache_mounts(struct sbx_spec *copy)
 static int open_place(struct sbx_session *s, struct sbx_error *err)
 {
 	struct sbx_spec copy = *s->spec;
+	auto_free char *root = NULL;
 	int r = sbx_container_check(&copy, err);
 
 	if (r < 0)
 		return r;
-	if (!sbx_backend_has_own_tools(copy.backend)) {
+	if (sbx_backend_has_own_tools(copy.backend)) {
+		r = sbx_container_choose(&copy, err);
+	} else if (copy.container.image != NULL) {
+		r = sbx_image_find_root(copy.container.image, &root, err);
+		copy.root = root;
+		sbx_support_show(s, &copy);
+	} else {
 		s->caches = add_cache_mounts(&copy);
 		sbx_libraries_show(&s->libraries, &copy);
 		sbx_support_show(s, &copy);
-	} else {
-		r = sbx_container_choose(&copy, err);
 	}
 	if (r == 0)
 		r = sbx_place_open(&copy, &s->place, err);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "core/container.h"
+#include "core/image_store.h"
 #include "lang/lang.h"
 
 #include <errno.h>
@@ -294,12 +295,16 @@ int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_erro
 	struct sbx_error lent;
 	auto_buf struct sbx_buf out = SBX_BUF_INIT(MIB);
 	struct sbx_spec copy = *spec;
+	auto_free char *root = NULL;
 	int r;
 
 	err = err ? err : &lent;
 	r = sbx_container_check(spec, err);
 	if (r == 0 && sbx_backend_has_own_tools(spec->backend))
 		r = sbx_container_choose(&copy, err);
+	else if (r == 0 && spec->container.image != NULL)
+		r = sbx_image_find_root(spec->container.image, &root, err);
+	copy.root = root;
 	if (r == 0)
 		r = sbx_backend_print_plan(&copy, &out, err);
 	sbx_container_free_choices(&copy);

@@ -8,6 +8,7 @@
  * the container removes itself.
  */
 #include "backend/engine/container.h"
+#include "backend/engine/kept.h"
 #include "backend/engine/image.h"
 #include "backend/engine/known.h"
 #include "backend/engine/leaving.h"
@@ -555,7 +556,8 @@ FUNCTIONS(podman)
 
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .own_tools = true, .probe = flavor##_probe,                      \
+		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
+		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
 		.env = engine_env, .commit_tag = engine_commit_tag, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
