@@ -6,7 +6,8 @@
  * IPython's magics and rich display where it is installed), JavaScript, Ruby, R and Java.
  *
  * What comes of a cell is a result like that of any run. The value of its last expression is
- * result.value, and is shown at the end of its stdout as the language's own shell would. The exit
+ * result.value, and is shown at the end of its stdout as the language's own shell would (R shows values
+ * itself, as it comes to them: of R there is the output alone). The exit
  * code is 0, 1 after an exception, 130 when it was interrupted, or that of exit(), which ends the
  * cell and not the kernel: its state is kept. A cell whose time is over is interrupted, reason is
  * SBX_TIMEOUT, and the state survives. A kernel that does not heed that within two seconds, and one

@@ -7,14 +7,14 @@
 /* What of a language's grammar matters here. */
 struct syntax {
 	const char *language;
-	const char *comment;	/* to the end of the line */
-	bool block_comments;	/* C's */
-	const char *quotes;	/* of strings */
+	const char *comment;	 /* to the end of the line */
+	bool block_comments;	 /* C's */
+	const char *quotes;	 /* of strings */
 	const char *long_quotes; /* of those that may go over lines */
-	bool triples;		/* three quotes make a string of several lines */
-	bool indents;		/* blocks are lines that begin with blanks: Python */
-	bool ends;		/* blocks end with "end": Ruby */
-	const char *operators;	/* as the last character of a line: there is more to come */
+	bool triples;		 /* three quotes make a string of several lines */
+	bool indents;		 /* blocks are lines that begin with blanks: Python */
+	bool ends;		 /* blocks end with "end": Ruby */
+	const char *operators;	 /* as the last character of a line: there is more to come */
 };
 
 static const struct syntax syntaxes[] = {
@@ -44,13 +44,13 @@ static bool is_in(const char *set, char c)
 struct walk {
 	const struct syntax *syntax;
 	const char *p, *end;
-	int depth;	     /* of brackets */
-	int blocks;	     /* that wait for "end" */
-	bool in_string;	     /* the text ended in one of several lines */
-	bool in_block;	     /* Python: a line ended with ':' or began with blanks */
-	char last;	     /* the last character that means something, of the line so far */
-	bool line_begins;    /* nothing that means something was in it yet */
-	bool loops;	     /* Ruby: the line's "do" belongs to its while, until or for */
+	int depth;	  /* of brackets */
+	int blocks;	  /* that wait for "end" */
+	bool in_string;	  /* the text ended in one of several lines */
+	bool in_block;	  /* Python: a line ended with ':' or began with blanks */
+	char last;	  /* the last character that means something, of the line so far */
+	bool line_begins; /* nothing that means something was in it yet */
+	bool loops;	  /* Ruby: the line's "do" belongs to its while, until or for */
 };
 
 static bool has(const struct walk *w, const char *text)
@@ -144,7 +144,8 @@ static void take_word(struct walk *w)
 	while (word + len < w->end && (isalnum((unsigned char)word[len]) || word[len] == '_'))
 		len++;
 	w->p += len;
-	if (w->syntax->ends && w->last != '.' && w->last != ':' && (w->p == w->end || *w->p != ':')) {
+	if (w->syntax->ends && w->last != '.' && w->last != ':' &&
+	    (w->p == w->end || *w->p != ':')) {
 		if (begins && is_word(word, len, openers)) {
 			w->blocks++;
 			w->loops |= is_word(word, len, loops);
@@ -213,8 +214,8 @@ static bool ends_empty(const char *text, size_t len)
 
 enum cell_state cell_look(const char *language, const char *text, size_t len)
 {
-	struct walk w = {.syntax = find_syntax(language), .p = text, .end = text + len,
-			 .line_begins = true};
+	struct walk w = {
+		.syntax = find_syntax(language), .p = text, .end = text + len, .line_begins = true};
 
 	while (w.p < w.end)
 		step(&w);

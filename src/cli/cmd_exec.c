@@ -18,8 +18,9 @@ static int exec_with(const struct invocation *inv, const struct settings *s)
 		r = cli_fail(&err, SBX_E_INVALID,
 			     "--background needs --session: a fresh sandbox ends with its command");
 	if (r == 0 && s->background && s->artifacts != NULL)
-		r = cli_fail(&err, SBX_E_INVALID,
-			     "--artifacts is for what ends with its command, and --background does not");
+		r = cli_fail(
+			&err, SBX_E_INVALID,
+			"--artifacts is for what ends with its command, and --background does not");
 	if (r < 0)
 		status = execute_fail(s, &err);
 	else

@@ -38,9 +38,10 @@ static void print_kernel(struct output *o, const struct sbx_kernel_info *k)
 	char line[256];
 
 	snprintf(line, sizeof(line), "%-16s  %-10s  %-12s  %-5s  %5u  %6u\n", k->name, k->language,
-		 version && version[0] ? version : "-", k->busy	   ? "busy"
-							: k->alive ? "idle"
-								   : "ended",
+		 version && version[0] ? version : "-",
+		 k->busy    ? "busy"
+		 : k->alive ? "idle"
+			    : "ended",
 		 k->cells, k->starts);
 	output_text(o, line);
 }
@@ -48,7 +49,8 @@ static void print_kernel(struct output *o, const struct sbx_kernel_info *k)
 static void print_table(struct output *o, const struct sbx_kernel_info *list, size_t count)
 {
 	if (count > 0)
-		output_text(o, "NAME              LANGUAGE    VERSION       STATE  CELLS  STARTS\n");
+		output_text(o,
+			    "NAME              LANGUAGE    VERSION       STATE  CELLS  STARTS\n");
 	for (size_t i = 0; i < count; i++)
 		print_kernel(o, &list[i]);
 }
@@ -95,10 +97,13 @@ static int check(const struct invocation *inv, const struct settings *s, size_t 
 	if (s->session == NULL)
 		return cli_fail(err, SBX_E_INVALID, "of which session? Write --session NAME");
 	if (n < words)
-		return cli_fail(err, SBX_E_INVALID, "which kernel? 'llm-sandbox kernel list "
-			"--session %s' lists them", s->session);
+		return cli_fail(err, SBX_E_INVALID,
+				"which kernel? 'llm-sandbox kernel list "
+				"--session %s' lists them",
+				s->session);
 	if (n > words)
-		return cli_fail(err, SBX_E_INVALID, "'%.64s' is one word too many", inv->rest[words]);
+		return cli_fail(err, SBX_E_INVALID, "'%.64s' is one word too many",
+				inv->rest[words]);
 	return 0;
 }
 

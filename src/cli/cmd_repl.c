@@ -41,8 +41,9 @@ static int run_with(const struct invocation *inv, struct settings *s)
 	} else {
 		job.language = source.language->id;
 		job.kernel = s->kernel ? s->kernel : job.language;
-		status = s->dry_run ? execute_plan(s) : s->session ? repl_run(s, &job)
-								   : run_here(s, &job);
+		status = s->dry_run   ? execute_plan(s)
+			 : s->session ? repl_run(s, &job)
+				      : run_here(s, &job);
 	}
 	per_run_done(&job);
 	return status;

@@ -4,7 +4,8 @@
 #include "cli/per_run.h"
 #include "cli/trouble.h"
 
-static int check_kernel(const struct settings *s, const struct source *source, struct sbx_error *err)
+static int check_kernel(const struct settings *s, const struct source *source,
+			struct sbx_error *err)
 {
 	if (s->kernel == NULL)
 		return 0;

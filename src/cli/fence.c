@@ -20,13 +20,13 @@
 
 /* Memory, the open descriptors, and the end; with the rest a program can only find out things. */
 static const unsigned short allowed[] = {
-	__NR_read,     __NR_write,   __NR_fstat,      __NR_newfstatat, __NR_lseek,
-	__NR_brk,      __NR_mmap,    __NR_munmap,     __NR_mremap,     __NR_madvise,
-	__NR_futex,    __NR_exit,    __NR_exit_group, __NR_getrandom,  __NR_clock_gettime,
-	__NR_ppoll,    __NR_rt_sigreturn,
+	__NR_read,  __NR_write,	       __NR_fstat,	 __NR_newfstatat, __NR_lseek,
+	__NR_brk,   __NR_mmap,	       __NR_munmap,	 __NR_mremap,	  __NR_madvise,
+	__NR_futex, __NR_exit,	       __NR_exit_group,	 __NR_getrandom,  __NR_clock_gettime,
+	__NR_ppoll, __NR_rt_sigreturn, __NR_sigaltstack, /* the last is of sanitizers */
 };
 
-#define COUNT (sizeof(allowed) / sizeof(allowed[0]))
+#define COUNT	    (sizeof(allowed) / sizeof(allowed[0]))
 #define FIELD(name) (unsigned int)offsetof(struct seccomp_data, name)
 
 /* Another architecture's numbers, and x32's, mean other calls: seccomp(2). */

@@ -27,7 +27,9 @@ static void caption(const struct sbx_artifact *a)
 
 	dprintf(STDOUT_FILENO, "%s%s%s%s%s\n", name ? name : "?", title && title[0] ? "  " : "",
 		title ? title : "", is_picture(a) ? "" : "  ",
-		is_picture(a) ? "" : type ? type : "?");
+		is_picture(a) ? ""
+		: type	      ? type
+			      : "?");
 }
 
 static int show_one(const struct screen *screen, const struct site *site,
@@ -54,7 +56,8 @@ static size_t count_pictures(const struct sbx_result *result)
 static void tell_why(struct gallery *g, bool are_saved)
 {
 	if (!g->told)
-		cli_say("this terminal says that it has neither kitty's graphics, nor iTerm2's, nor "
+		cli_say("this terminal says that it has neither kitty's graphics, nor iTerm2's, "
+			"nor "
 			"sixels, so pictures are not shown%s",
 			are_saved ? "; they are in the folder" : "; --artifacts FOLDER saves them");
 	g->told = true;

@@ -2,6 +2,7 @@
 #include "cli/lines.h"
 
 #include "cli/files.h"
+#include "cli/terminal.h"
 #include "cli/trouble.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#define PASTE_MAX	  (1u << 20) /* characters */
 #define CTRL_D		  4
 #define HISTORY_MAX	  1000 /* lines that are remembered */
 #define HISTORY_BYTES_MAX ((size_t)4 << 20)
@@ -24,11 +26,13 @@
 
 struct lines {
 	bool typed;
+	bool marks;	/* the terminal was asked to mark what is pasted */
 	EditLine *edit; /* NULL unless typed */
 	History *history;
 	char path[PATH_MAX]; /* of the history, or "" */
 	char prompt[128];
 	mbstate_t state; /* of what the terminal sends */
+	wchar_t *pasted; /* lines that came at once, behind the one that is edited; or NULL */
 };
 
 /* Signal handlers have no argument. What they say is looked at before the next key is read. */
@@ -134,22 +138,32 @@ static void load(struct lines *l)
 	close(fd);
 }
 
-void lines_remember(struct lines *l, const char *line)
+static void remember_line(struct lines *l, const char *line, size_t len)
 {
 	char text[LINE_MAX_BYTES + 2];
-	size_t len = strlen(line);
 	int fd;
 
-	if (l->edit == NULL || len == 0 || len > LINE_MAX_BYTES || strchr(line, '\n') != NULL)
+	if (len == 0 || len > LINE_MAX_BYTES)
 		return;
-	enter(l, line);
+	memcpy(text, line, len);
+	text[len] = '\0';
+	enter(l, text);
 	fd = open_history(l, O_WRONLY | O_APPEND);
 	if (fd < 0)
 		return;
-	memcpy(text, line, len);
 	text[len] = '\n';
 	file_write(fd, text, len + 1); /* a history that cannot be kept is no matter */
 	close(fd);
+}
+
+void lines_remember(struct lines *l, const char *lines)
+{
+	while (l->edit != NULL && *lines != '\0') {
+		size_t len = strcspn(lines, "\n");
+
+		remember_line(l, lines, len);
+		lines += len + (lines[len] == '\n');
+	}
 }
 
 /* ---- keys ---- */
@@ -211,7 +225,8 @@ static int read_byte(EditLine *edit, char *ret)
 		n = read(STDIN_FILENO, ret, 1);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		/* Ctrl-D that was typed while a cell ran is a NUL when the terminal is set to keys. */
+		/* Ctrl-D that was typed while a cell ran is a NUL when the terminal is set to keys.
+		 */
 		if (n > 0 && *ret == '\0')
 			*ret = CTRL_D;
 		return n > 0 ? 1 : 0;
@@ -253,19 +268,103 @@ static unsigned char indent(EditLine *edit, int key)
 	return el_insertstr(edit, "    ") == 0 ? CC_REFRESH : CC_ERROR;
 }
 
+/* ---- text that is pasted: terminals mark it, and its empty lines mean themselves ---- */
+
+#define PASTE_ON  "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define PASTE_END L"\033[201~"
+
+/* What comes up to the mark behind it, without that; NULL: something broke it off. */
+static wchar_t *read_paste(EditLine *edit, size_t *ret_len)
+{
+	const size_t end_len = wcslen(PASTE_END);
+	size_t len = 0, capacity = 0;
+	wchar_t *text = NULL, key;
+
+	while (len < PASTE_MAX && el_wgetc(edit, &key) == 1) {
+		if (len + 1 >= capacity) {
+			wchar_t *grown = realloc(text, (capacity += 4096) * sizeof(*grown));
+
+			if (grown == NULL)
+				break;
+			text = grown;
+		}
+		text[len++] = key == L'\r' ? L'\n' : key;
+		if (len >= end_len && wmemcmp(text + len - end_len, PASTE_END, end_len) == 0) {
+			*ret_len = len - end_len;
+			text[*ret_len] = L'\0';
+			return text;
+		}
+	}
+	free(text);
+	return NULL;
+}
+
+/* As the Enter key does, wherever the cursor is. */
+static unsigned char end_line(EditLine *edit)
+{
+	const LineInfoW *line = el_wline(edit);
+
+	el_cursor(edit, (int)(line->lastchar - line->cursor));
+	return el_winsertstr(edit, L"\n") == 0 ? CC_NEWLINE : CC_ERROR;
+}
+
+/* One line is as if it was typed; of several, the last stays to be edited if it has no end. */
+static unsigned char paste(EditLine *edit, int key)
+{
+	size_t len = 0;
+	wchar_t *text = read_paste(edit, &len), *last;
+	struct lines *l;
+
+	(void)key;
+	if (text == NULL)
+		return CC_ERROR;
+	last = wcsrchr(text, L'\n');
+	if (last == NULL) {
+		el_winsertstr(edit, text);
+		free(text);
+		return CC_REFRESH;
+	}
+	el_wpush(edit, last + 1);
+	last[1] = L'\0';
+	el_get(edit, EL_CLIENTDATA, &l);
+	free(l->pasted);
+	l->pasted = text;
+	return end_line(edit);
+}
+
+/* The line that was edited, and what was pasted into it. */
+static char *join_paste(struct lines *l, const char *line)
+{
+	size_t size = wcslen(l->pasted) * MB_CUR_MAX + 1;
+	auto_free char *pasted = malloc(size);
+	char *joined = NULL;
+
+	if (pasted == NULL || wcstombs(pasted, l->pasted, size) == (size_t)-1)
+		return NULL;
+	if (asprintf(&joined, "%.*s%s", (int)strcspn(line, "\n"), line, pasted) < 0)
+		return NULL;
+	terminal_print(pasted, strlen(pasted), stdout); /* it may come from anywhere */
+	fflush(stdout);
+	return joined;
+}
+
 /* Keys that terminals send and terminfo(5) often does not know. */
 static void bind_keys(EditLine *edit)
 {
 	static const char *const keys[][2] = {
-		{"\\e[H", "ed-move-to-beg"}, {"\\e[F", "ed-move-to-end"},
-		{"\\eOH", "ed-move-to-beg"}, {"\\eOF", "ed-move-to-end"},
-		{"\\e[1~", "ed-move-to-beg"}, {"\\e[4~", "ed-move-to-end"},
+		{"\\e[H", "ed-move-to-beg"},	   {"\\e[F", "ed-move-to-end"},
+		{"\\eOH", "ed-move-to-beg"},	   {"\\eOF", "ed-move-to-end"},
+		{"\\e[1~", "ed-move-to-beg"},	   {"\\e[4~", "ed-move-to-end"},
 		{"\\e[3~", "ed-delete-next-char"}, {"\\e[1;5C", "em-next-word"},
-		{"\\e[1;5D", "ed-prev-word"}, {"^R", "em-inc-search-prev"},
+		{"\\e[1;5D", "ed-prev-word"},	   {"^R", "em-inc-search-prev"},
 	};
 
-	el_set(edit, EL_ADDFN, "indent", "insert four blanks", indent);
+	/* In wide characters: of others it makes copies that nobody frees. */
+	el_wset(edit, EL_ADDFN, L"indent", L"insert four blanks", indent);
+	el_wset(edit, EL_ADDFN, L"paste", L"take what is pasted", paste);
 	el_set(edit, EL_BIND, "^I", "indent", NULL);
+	el_set(edit, EL_BIND, "\\e[200~", "paste", NULL);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		el_set(edit, EL_BIND, keys[i][0], keys[i][1], NULL);
 }
@@ -304,6 +403,8 @@ int lines_open(const char *topic, struct lines **ret, struct sbx_error *err)
 		return cli_fail(err, SBX_E_SYSTEM, "cannot set the terminal up for typing");
 	}
 	if (l->typed) {
+		l->marks = getenv("TERM") != NULL && strcmp(getenv("TERM"), "dumb") != 0;
+		printf(l->marks ? PASTE_ON : "");
 		choose_path(l, topic);
 		load(l);
 	}
@@ -322,6 +423,10 @@ void lines_close(struct lines *l)
 		return;
 	if (l->edit != NULL)
 		el_end(l->edit);
+	if (l->marks)
+		printf(PASTE_OFF);
+	fflush(stdout);
+	free(l->pasted);
 	if (l->history != NULL)
 		history_end(l->history);
 	free(l);
@@ -347,10 +452,11 @@ static enum line_end read_typed(struct lines *l, const char *prompt, char **ret,
 		el_reset(l->edit);
 		printf(interrupted ? "^C\n" : "\n");
 		fflush(stdout);
-		return ended_by    ? LINE_SIGNALLED
-		       : interrupted ? LINE_INTERRUPTED : LINE_OVER;
+		return ended_by ? LINE_SIGNALLED : interrupted ? LINE_INTERRUPTED : LINE_OVER;
 	}
-	*ret = strdup(line);
+	*ret = l->pasted ? join_paste(l, line) : strdup(line);
+	free(l->pasted);
+	l->pasted = NULL;
 	return *ret ? LINE_GOOD : LINE_OVER;
 }
 

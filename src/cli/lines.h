@@ -26,11 +26,11 @@ bool lines_are_typed(const struct lines *lines);
 
 /*
  * Read one behind the prompt; the caller frees *ret, which ends with a line feed unless stdin
- * ended without one. At most 64 MiB.
+ * ended without one. Lines that are pasted come together.
  */
 enum line_end lines_read(struct lines *lines, const char *prompt, char **ret, int *ret_signal);
 
-/* Add a line, without its line feed, to the history, here and in its file. */
-void lines_remember(struct lines *lines, const char *line);
+/* Add each of these lines to the history, here and in its file. */
+void lines_remember(struct lines *lines, const char *text);
 
 void lines_close(struct lines *lines);

@@ -16,11 +16,11 @@ json_t *paper_artifacts(const struct sbx_result *result)
 		const struct sbx_artifact *a = &result->artifacts[i];
 
 		json_array_append_new(
-			array, json_pack("[I, i, o, o, o, o, I, I, I, o]", (json_int_t)a->number,
-					 (int)a->kind, paper_text(a->name), paper_text(a->mime_type),
-					 paper_text(a->source), paper_text(a->title),
-					 (json_int_t)a->width, (json_int_t)a->height,
-					 (json_int_t)a->size, paper_text(a->path)));
+			array,
+			json_pack("[I, i, o, o, o, o, I, I, I, o]", (json_int_t)a->number,
+				  (int)a->kind, paper_text(a->name), paper_text(a->mime_type),
+				  paper_text(a->source), paper_text(a->title), (json_int_t)a->width,
+				  (json_int_t)a->height, (json_int_t)a->size, paper_text(a->path)));
 	}
 	return array;
 }

@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* The artifacts of a result, as an array; NULL without memory. Charts stay in the JSON of a result. */
+/* The artifacts of a result, as an array; NULL without memory. Charts stay in the JSON of a result.
+ */
 json_t *paper_artifacts(const struct sbx_result *result);
 
 /* The same back, into *ret's artifacts, which paper_free_artifacts() frees. False: malformed. */

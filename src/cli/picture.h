@@ -12,7 +12,11 @@
 #define PICTURE_BYTES_MAX  ((size_t)16 << 20)
 #define PICTURE_PIXELS_MAX 40000000u
 
-enum picture_kind { PICTURE_NONE, PICTURE_PNG, PICTURE_JPEG };
+enum picture_kind {
+	PICTURE_NONE,
+	PICTURE_PNG,
+	PICTURE_JPEG
+};
 
 struct picture {
 	enum picture_kind kind;

@@ -175,7 +175,6 @@ static void act_on_line(struct repl *r, char *line)
 		forget_cell(r);
 		return;
 	}
-	line[len] = '\0';
 	lines_remember(r->lines, line);
 	if (r->cell.data[0] == ':' && r->cell.len == len + 1) {
 		r->cell.data[len] = '\0';

@@ -5,6 +5,7 @@
 #include "cli/closest.h"
 #include "cli/files.h"
 #include "cli/listing.h"
+#include "cli/terminal.h"
 #include "cli/trouble.h"
 
 #include <llmsandbox/language.h>
@@ -103,7 +104,10 @@ static void restart(struct repl *r, char *argument)
 static void show_history(struct repl *r, char *argument)
 {
 	(void)argument;
-	fputs(r->kept.len ? r->kept.data : "No cell was sent yet.\n", stdout);
+	if (r->kept.len == 0)
+		printf("No cell was sent yet.\n");
+	else
+		terminal_print(r->kept.data, r->kept.len, stdout);
 }
 
 static void save(struct repl *r, char *argument)
@@ -147,7 +151,8 @@ static size_t count_libraries(char **list)
 
 void repl_free_libraries(struct repl *r)
 {
-	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries); i++)
+	for (size_t i = count_libraries(r->settings->libraries); i < count_libraries(r->libraries);
+	     i++)
 		free(r->libraries[i]);
 	free(r->libraries);
 }
@@ -212,7 +217,8 @@ static const struct {
 	{"restart", "", "end the kernel's process and start another", restart},
 	{"history", "", "the cells that were sent", show_history},
 	{"save", "FILE", "write them to a new file on this machine", save},
-	{"artifacts", "", "how many plots and files there were, and where they are", tell_artifacts},
+	{"artifacts", "", "how many plots and files there were, and where they are",
+	 tell_artifacts},
 	{"lib", "NAME", "install a library", add_library},
 	{"quit", "", "end, as Ctrl-D does", quit},
 };
@@ -251,5 +257,6 @@ void repl_command(struct repl *r, char *line)
 		}
 		closest_offer(&closest, commands[i].name);
 	}
-	cli_say("there is no command ':%.64s'%s", name, closest.best ? closest_hint(&closest, ":") : "; :help lists them");
+	cli_say("there is no command ':%.64s'%s", name,
+		closest.best ? closest_hint(&closest, ":") : "; :help lists them");
 }

@@ -27,8 +27,8 @@ struct repl {
 	bool ended_blank;      /* its last line was empty */
 	struct repl_text kept; /* cells that were sent, for :save and :history */
 	bool leaving;
-	int status;    /* of the last cell */
-	int killed_by; /* the signal that killed it, or 0 */
+	int status;	  /* of the last cell */
+	int killed_by;	  /* the signal that killed it, or 0 */
 	char **libraries; /* that :lib added to the job's; owned */
 	/* artifacts: */
 	bool saves;

@@ -215,8 +215,8 @@ static void kitty_head(const struct screen *screen, const struct picture *pictur
 		snprintf(ret, 64, "a=T,f=100,q=2,");
 }
 
-static int show_kitty(const struct screen *screen, const struct picture *picture,
-		      const char *text, size_t len)
+static int show_kitty(const struct screen *screen, const struct picture *picture, const char *text,
+		      size_t len)
 {
 	char head[64], start[128];
 	int r = 0;
@@ -248,8 +248,8 @@ static int show_iterm(const char *text, size_t len, size_t size)
 	return r == 0 ? file_write(STDOUT_FILENO, "\a\n", 2) : r;
 }
 
-static int show_base64(const struct screen *screen, const struct picture *picture,
-		       const void *data, size_t len, struct sbx_error *err)
+static int show_base64(const struct screen *screen, const struct picture *picture, const void *data,
+		       size_t len, struct sbx_error *err)
 {
 	size_t text_len;
 	auto_free char *text = base64(data, len, &text_len);

@@ -14,7 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum screen_way { SCREEN_NONE, SCREEN_KITTY, SCREEN_ITERM, SCREEN_SIXEL };
+enum screen_way {
+	SCREEN_NONE,
+	SCREEN_KITTY,
+	SCREEN_ITERM,
+	SCREEN_SIXEL
+};
 
 struct screen {
 	enum screen_way way;

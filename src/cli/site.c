@@ -17,8 +17,9 @@
 #define KERNELS_ASKED_MAX 256 /* that an answer may tell of */
 
 static const char *const act_names[SITE_ACT_COUNT] = {
-	[SITE_START] = "start", [SITE_INTERRUPT] = "interrupt", [SITE_RESTART] = "restart",
-	[SITE_RESET] = "reset", [SITE_END] = "end",
+	[SITE_START] = "start",	    [SITE_INTERRUPT] = "interrupt",
+	[SITE_RESTART] = "restart", [SITE_RESET] = "reset",
+	[SITE_END] = "end",
 };
 
 const char *site_act_name(enum site_act act)

@@ -26,7 +26,14 @@ int site_save(const struct site *site, const char *from, const char *to, uint64_
 int site_read(const struct site *site, const char *path, size_t most, char **ret, size_t *ret_len,
 	      struct sbx_error *err);
 
-enum site_act { SITE_START, SITE_INTERRUPT, SITE_RESTART, SITE_RESET, SITE_END, SITE_ACT_COUNT };
+enum site_act {
+	SITE_START,
+	SITE_INTERRUPT,
+	SITE_RESTART,
+	SITE_RESET,
+	SITE_END,
+	SITE_ACT_COUNT
+};
 
 /* The name of what is done to a kernel, "restart". */
 const char *site_act_name(enum site_act act);

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DECODER	     "llm-sandbox-sixel"
-#define WIDTH	     800u
-#define SIXELS_MAX   ((size_t)64 << 20)
+#define DECODER	   "llm-sandbox-sixel"
+#define WIDTH	   800u
+#define SIXELS_MAX ((size_t)64 << 20)
 
 /* ESC P begins other things too: with another letter than q it asks, or sets keys. */
 static size_t head_length(const char *text, size_t len)
@@ -80,7 +80,8 @@ static int collect(int fd, pid_t pid, char **ret, size_t *ret_len, struct sbx_er
 	if (status != 0)
 		return fail_decoder(status, err);
 	if (!sixels_are_sound(text, len))
-		return cli_fail(err, SBX_E_PROTOCOL, "'" DECODER "' answered with what are no sixels");
+		return cli_fail(err, SBX_E_PROTOCOL,
+				"'" DECODER "' answered with what are no sixels");
 	*ret = text;
 	*ret_len = len;
 	text = NULL;
@@ -88,7 +89,7 @@ static int collect(int fd, pid_t pid, char **ret, size_t *ret_len, struct sbx_er
 }
 
 int sixels_make(const void *png, size_t len, unsigned int width, char **ret, size_t *ret_len,
-	       struct sbx_error *err)
+		struct sbx_error *err)
 {
 	int in = paper_fill(png, len), fds[2];
 	pid_t pid;

@@ -13,7 +13,7 @@
 
 /* At most `width` pixels wide (0: 800); the caller frees *ret. SBX_E_NOT_FOUND: no such program. */
 int sixels_make(const void *png, size_t len, unsigned int width, char **ret, size_t *ret_len,
-	       struct sbx_error *err);
+		struct sbx_error *err);
 
 /* ESC P, numbers, q, printable ASCII and line ends, ESC \ and no more. */
 bool sixels_are_sound(const char *text, size_t len);

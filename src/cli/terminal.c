@@ -108,3 +108,17 @@ bool terminal_finish(struct terminal *t, char **ret, size_t *ret_len)
 	memcpy(held, t->held, t->held_len);
 	return filter(t, held, t->held_len, true, ret, ret_len);
 }
+
+void terminal_print(const char *text, size_t len, FILE *stream)
+{
+	struct terminal terminal = {0};
+	char *safe = NULL, *rest = NULL;
+	size_t safe_len, rest_len;
+
+	if (terminal_filter(&terminal, text, len, &safe, &safe_len))
+		fwrite(safe, 1, safe_len, stream);
+	if (terminal_finish(&terminal, &rest, &rest_len))
+		fwrite(rest, 1, rest_len, stream);
+	free(safe);
+	free(rest);
+}

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define TERMINAL_HELD_MAX 64
 
@@ -26,6 +27,9 @@ struct terminal {
 /* The text to write, which the caller frees; false without memory. */
 bool terminal_filter(struct terminal *t, const void *data, size_t len, char **ret,
 		     size_t *ret_len);
+
+/* The whole of a text, made safe, to a stream. */
+void terminal_print(const char *text, size_t len, FILE *stream);
 
 /* What was held, and the reset of colours. */
 bool terminal_finish(struct terminal *t, char **ret, size_t *ret_len);

@@ -12,8 +12,8 @@
 static const struct ran *run(struct cli_state *t, const char *code, const char *folder,
 			     const char *more)
 {
-	return program(t, (struct call){0}, "run", "-l", "python", "-c", code, "--artifacts", folder,
-		       more, NULL);
+	return program(t, (struct call){0}, "run", "-l", "python", "-c", code, "--artifacts",
+		       folder, more, NULL);
 }
 
 /* Options stand before the code's own words. */
@@ -50,10 +50,11 @@ static bool is_there(const struct cli_state *t, const char *name)
 static void artifacts_are_saved_and_listed(void **state)
 {
 	struct cli_state *t = *state;
-	const struct ran *r = run(t,
-				  PICTURE_CODE "png('red.png', 30, 20)\n"
-				  "open('t.csv', 'w').write('a,b\\n1,2\\n')\nprint('out')\n",
-				  "new/deep", NULL);
+	const struct ran *r =
+		run(t,
+		    PICTURE_CODE "png('red.png', 30, 20)\n"
+				 "open('t.csv', 'w').write('a,b\\n1,2\\n')\nprint('out')\n",
+		    "new/deep", NULL);
 
 	assert_status(r, 0);
 	assert_string_equal(r->out, "out\n");
@@ -76,9 +77,8 @@ static void without_artifacts_nothing_is_listed(void **state)
 static void json_says_where_each_was_saved(void **state)
 {
 	struct cli_state *t = *state;
-	const struct ran *r =
-		program(t, (struct call){0}, "run", "--json", "-A", "out", "-l", "python", "-c",
-			"open('t.csv', 'w').write('a,b\\n')\n", NULL);
+	const struct ran *r = program(t, (struct call){0}, "run", "--json", "-A", "out", "-l",
+				      "python", "-c", "open('t.csv', 'w').write('a,b\\n')\n", NULL);
 	json_t *root = json_loads(r->out, 0, NULL), *first;
 	char path[256], real[PATH_MAX];
 
@@ -109,23 +109,24 @@ static void a_link_in_the_folder_is_replaced_and_not_followed(void **state)
 	struct cli_state *t = *state;
 	const struct ran *r;
 
-	r = shell(t, "mkdir out; echo mine > victim; ln -s ../victim out/a.csv\n"
-		     "llm-sandbox run -A out -l python -c 'open(\"a.csv\", \"w\").write(\"a,b\\n\")'\n"
-		     "test -L out/a.csv || cat out/a.csv victim; ls out\n");
+	r = shell(t,
+		  "mkdir out; echo mine > victim; ln -s ../victim out/a.csv\n"
+		  "llm-sandbox run -A out -l python -c 'open(\"a.csv\", \"w\").write(\"a,b\\n\")'\n"
+		  "test -L out/a.csv || cat out/a.csv victim; ls out\n");
 	assert_string_equal(r->out, "a,b\nmine\na.csv\n");
 }
 
 static void a_hostile_name_stays_in_the_folder_and_harmless(void **state)
 {
 	struct cli_state *t = *state;
-	const struct ran *r =
-		run(t,
-		    "import os\nos.makedirs('..\\\\..')\n"
-		    "for n in ('\\x1b]0;x\\x07.csv', '..\\\\..\\\\up.csv', '.hidden.csv', '\\u202egnp.csv',\n"
-		    "          '\\n.csv', 'x' * 250 + '.csv', '-rf.csv'):\n"
-		    "    open(n, 'w').write('a,b\\n')\n"
-		    "os.symlink('/etc/passwd', 'passwd.csv')\n",
-		    "out", NULL);
+	const struct ran *r = run(t,
+				  "import os\nos.makedirs('..\\\\..')\n"
+				  "for n in ('\\x1b]0;x\\x07.csv', '..\\\\..\\\\up.csv', "
+				  "'.hidden.csv', '\\u202egnp.csv',\n"
+				  "          '\\n.csv', 'x' * 250 + '.csv', '-rf.csv'):\n"
+				  "    open(n, 'w').write('a,b\\n')\n"
+				  "os.symlink('/etc/passwd', 'passwd.csv')\n",
+				  "out", NULL);
 
 	assert_status(r, 0);
 	assert_null(strchr(r->err, '\033'));

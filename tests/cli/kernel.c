@@ -22,8 +22,8 @@ static void a_cell_needs_a_session_and_has_no_arguments(void **state)
 
 	assert_status(r, 2);
 	assert_contains(r->err, "--kernel needs --session");
-	r = program(*state, (struct call){0}, "run", "-S", "a", "-k", "k", "-l", "python", "-c", "1",
-		    "word", NULL);
+	r = program(*state, (struct call){0}, "run", "-S", "a", "-k", "k", "-l", "python", "-c",
+		    "1", "word", NULL);
 	assert_status(r, 2);
 	assert_contains(r->err, "a cell of a kernel has no arguments");
 }
@@ -47,25 +47,30 @@ static void kernels_are_listed_and_ended(void **state)
 static void a_cell_is_interrupted_from_another_terminal(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      CELL "-c 'x = 41'\n"
-			   "mkfifo begun\n" CELL
-			   "--stream -c 'print(1, flush=True)\nwhile True: pass' > begun 2> err & pid=$!\n"
-			   "read line < begun; llm-sandbox kernel interrupt -S a k\n"
-			   "wait $pid; echo $?; tail -n 1 err\n" CELL "-c x\n",
-		      "130\nKeyboardInterrupt\n41\n");
+	assert_script(
+		*state,
+		CELL
+		"-c 'x = 41'\n"
+		"mkfifo begun\n" CELL
+		"--stream -c 'print(1, flush=True)\nwhile True: pass' > begun 2> err & pid=$!\n"
+		"read line < begun; llm-sandbox kernel interrupt -S a k\n"
+		"wait $pid; echo $?; tail -n 1 err\n" CELL "-c x\n",
+		"130\nKeyboardInterrupt\n41\n");
 }
 
 static void artifacts_of_a_session_are_saved_too(void **state)
 {
 	start_sessions(*state, "a");
-	assert_script(*state,
-		      "llm-sandbox run -S a -A out -l python -c 'open(\"t.csv\", \"w\").write(\"a,b\\n\")' "
-		      "2> err; tail -n 1 err; cat out/t.csv\n" CELL
-		      "-A cell -c 'n = open(\"u.csv\", \"w\").write(\"c,d\\n\")' 2> err; cat cell/u.csv\n"
-		      "llm-sandbox run -S a --json -A out -l python -c 'open(\"v.csv\", \"w\").write(\"e\\n\")' "
-		      "| grep -c '\"saved_as\": \"/.*/out/v.csv\"'\n",
-		      "t.csv  text/csv      4B\na,b\nc,d\n1\n");
+	assert_script(
+		*state,
+		"llm-sandbox run -S a -A out -l python -c 'open(\"t.csv\", "
+		"\"w\").write(\"a,b\\n\")' "
+		"2> err; tail -n 1 err; cat out/t.csv\n" CELL
+		"-A cell -c 'n = open(\"u.csv\", \"w\").write(\"c,d\\n\")' 2> err; cat cell/u.csv\n"
+		"llm-sandbox run -S a --json -A out -l python -c 'open(\"v.csv\", "
+		"\"w\").write(\"e\\n\")' "
+		"| grep -c '\"saved_as\": \"/.*/out/v.csv\"'\n",
+		"t.csv  text/csv      4B\na,b\nc,d\n1\n");
 }
 
 static void a_repl_shares_the_kernel_of_a_session(void **state)

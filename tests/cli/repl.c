@@ -3,8 +3,11 @@
 #include "cli/picture_code.h"
 #include "cli/talk.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void begin(struct cli_state *t, struct talk *talk, const char *language)
 {
@@ -81,6 +84,60 @@ static void ctrl_c_interrupts_the_cell_and_the_state_survives(void **state)
 	talk_done(&talk);
 }
 
+static void a_second_ctrl_c_ends_the_kernel_and_not_the_repl(void **state)
+{
+	struct talk talk;
+
+	begin(*state, &talk, "python");
+	ask(&talk, "x = 1; import time", NULL);
+	ask(&talk, "while True:", "......");
+	ask(&talk, "  try: print('beg' + 'un'); time.sleep(1000)", "......");
+	ask(&talk, "  except BaseException: pass", "......");
+	talk_type(&talk, "\r");
+	talk_expect(&talk, "\r\nbegun\r\n");
+	talk_type(&talk, "\003");
+	talk_expect(&talk, "begun\r\n");
+	talk_type(&talk, "\003");
+	talk_expect(&talk, "its state is gone");
+	talk_expect(&talk, "python> ");
+	ask(&talk, "x", "NameError");
+	assert_int_equal(talk_end(&talk, "\004"), 0);
+	talk_done(&talk);
+}
+
+/* What hangs up takes the sandbox with it. */
+static void a_terminal_that_goes_away_ends_it(void **state)
+{
+	struct talk talk;
+	int status;
+
+	begin(*state, &talk, "python");
+	talk_type(&talk, "print('beg' + 'un'); import time; time.sleep(1000)\r");
+	talk_expect(&talk, "\r\nbegun\r\n");
+	close(talk.master);
+	assert_int_equal(waitpid(talk.pid, &status, 0), talk.pid);
+	assert_int_equal(WEXITSTATUS(status), 128 + SIGHUP);
+	talk_done(&talk);
+}
+
+/* A terminal marks what is pasted; an empty line in it ends nothing. */
+static void what_is_pasted_comes_as_a_whole(void **state)
+{
+	struct talk talk;
+
+	begin(*state, &talk, "python");
+	assert_contains(talk.seen, "\033[?2004h");
+	ask(&talk, "\033[200~def f():\r    a = 40\r\r    return a + 1\r\033[201~", "......");
+	ask(&talk, "", "python");
+	ask(&talk, "\033[200~y = f()\ry +\033[201~ 1", "42\r\npython");
+	ask(&talk, "'\033[200~\033]0;x\007\033[201~'", "\\x1b]0;x\\x07");
+	ask(&talk, ":history", "'^[]0;x^G'\r\npython");
+	assert_int_equal(talk_end(&talk, "\004"), 0);
+	assert_contains(talk.seen, "\033[?2004l");
+	assert_null(strstr(talk.seen, "\033]0;"));
+	talk_done(&talk);
+}
+
 static void ctrl_c_forgets_a_line_that_is_typed(void **state)
 {
 	struct talk talk;
@@ -128,7 +185,9 @@ static void what_a_cell_prints_cannot_steer_the_terminal(void **state)
 	const char *between;
 
 	begin(*state, &talk, "python");
-	talk_type(&talk, "print(chr(27) + ']52;c;eA==' + chr(7) + chr(27) + '[31mred' + chr(27) + '[c')\r");
+	talk_type(
+		&talk,
+		"print(chr(27) + ']52;c;eA==' + chr(7) + chr(27) + '[31mred' + chr(27) + '[c')\r");
 	talk_expect(&talk, "\n");
 	between = talk_until(&talk, "python> ");
 	assert_contains(between, "^[]52;c;eA==^G\033[31mred^[[c");
@@ -196,7 +255,8 @@ static void a_cell_that_ends_the_kernel_is_told(void **state)
 
 static void stdin_has_cells_apart_by_lines(void **state)
 {
-	const struct ran *r = piped(*state, "x = 6\n# %% second\nx * 7\n\n# %%\nprint('end')", "python");
+	const struct ran *r =
+		piped(*state, "x = 6\n# %% second\nx * 7\n\n# %%\nprint('end')", "python");
 
 	assert_status(r, 0);
 	assert_string_equal(r->out, "42\nend\n");
@@ -205,8 +265,8 @@ static void stdin_has_cells_apart_by_lines(void **state)
 
 static void the_first_cell_that_fails_ends_it(void **state)
 {
-	const struct ran *r = piped(*state, "print(1)\n# %%\nraise SystemExit(7)\n# %%\nprint(2)\n",
-				    "python");
+	const struct ran *r =
+		piped(*state, "print(1)\n# %%\nraise SystemExit(7)\n# %%\nprint(2)\n", "python");
 
 	assert_status(r, 7);
 	assert_string_equal(r->out, "1\n");
@@ -254,6 +314,9 @@ int repl_group(void)
 		cli_test(state_is_kept_and_values_are_shown),
 		cli_test(a_block_goes_on_until_an_empty_line),
 		cli_test(ctrl_c_interrupts_the_cell_and_the_state_survives),
+		cli_test(a_second_ctrl_c_ends_the_kernel_and_not_the_repl),
+		cli_test(a_terminal_that_goes_away_ends_it),
+		cli_test(what_is_pasted_comes_as_a_whole),
 		cli_test(ctrl_c_forgets_a_line_that_is_typed),
 		cli_test(lines_are_remembered_and_nobody_else_reads_them),
 		cli_test(what_a_cell_prints_cannot_steer_the_terminal),

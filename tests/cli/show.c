@@ -92,7 +92,8 @@ static void a_broken_picture_is_no_sixels(void **state)
 		print_message("built without libsixel\n");
 		skip();
 	}
-	seen = shown(*state, SIXEL, NULL, PICTURE_CODE "png('bad.png', 3000, 2000, b'\\x78\\x9c\\x01')\n");
+	seen = shown(*state, SIXEL, NULL,
+		     PICTURE_CODE "png('bad.png', 3000, 2000, b'\\x78\\x9c\\x01')\n");
 	assert_contains(seen, "'bad.png' is not shown: it cannot be decoded");
 	assert_null(strstr(seen, "\033P"));
 	free(seen);
@@ -100,7 +101,8 @@ static void a_broken_picture_is_no_sixels(void **state)
 
 static void a_picture_that_claims_to_be_huge_reaches_no_terminal(void **state)
 {
-	char *seen = shown(*state, KITTY, NULL, PICTURE_CODE "png('huge.png', 100000, 100000, b'')\n");
+	char *seen =
+		shown(*state, KITTY, NULL, PICTURE_CODE "png('huge.png', 100000, 100000, b'')\n");
 
 	assert_contains(seen, "'huge.png' is not shown: it is no PNG or JPEG");
 	assert_null(strstr(seen, "a=T"));
@@ -138,8 +140,8 @@ static void what_is_no_picture_is_named(void **state)
 
 static void no_terminal_gets_no_picture_and_is_not_asked(void **state)
 {
-	const struct ran *r = program(*state, (struct call){0}, "run", "--show", "-l", "python", "-c",
-				      RED "print('out')\n", NULL);
+	const struct ran *r = program(*state, (struct call){0}, "run", "--show", "-l", "python",
+				      "-c", RED "print('out')\n", NULL);
 
 	assert_status(r, 0);
 	assert_string_equal(r->out, "out\n");

@@ -84,6 +84,7 @@ class Plain(KernelCase):
             self.assertEqual(cell.status, ("interrupted", 130))
             self.assertEqual(cell.error["name"], "KeyboardInterrupt")
             self.assertIn("KeyboardInterrupt", cell.stderr)
+            self.assertNotIn("on_interrupt", cell.stderr)
             self.assertEqual(kernel.run("x").result, "7")
 
     def test_an_interrupt_of_an_idle_kernel_does_nothing(self):

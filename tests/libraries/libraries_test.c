@@ -206,48 +206,6 @@ static void a_set_that_is_made_later_is_seen_in_a_session_that_is_open(void **st
 	assert_int_equal(repository_requests("/files/"), before);
 }
 
-/* ---- kernels ---- */
-
-static void cell_prints(struct test_sandbox *t, const char *const *libraries, const char *code,
-			const char *expected)
-{
-	struct sbx_run run = {
-		.language = "python",
-		.code = code,
-		.code_len = strlen(code),
-		.libraries = libraries,
-		.kernel = "main",
-		.io = {.timeout_ms = 10000},
-	};
-	struct sbx_result *r = NULL;
-	struct sbx_error err;
-
-	if (sbx_session_run(test_session(t), &run, &r, &err) < 0)
-		fail_msg("%s", err.msg);
-	if (strcmp(r->out.data, expected) != 0)
-		fail_msg("'%s': %s; %s", r->out.data, r->errout.data, r->message);
-	sbx_result_free(r);
-}
-
-static void a_kernel_sees_what_was_added_since_its_start(void **state)
-{
-	cell_prints(*state, NULL, "x = 41\nprint(x)", "41\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint(x)", "41\n");
-}
-
-/* No time of the cell's has begun, and the kernel may be anything by now. */
-static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
-{
-	cell_prints(*state, NULL,
-		    "import builtins, time\nreal = builtins.__import__\n"
-		    "def late(name, *more, **named):\n"
-		    "    while name == 'sys': time.sleep(1)\n"
-		    "    return real(name, *more, **named)\n"
-		    "builtins.__import__ = late", "");
-	cell_prints(*state, LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
-}
-
 static void javascript_requires_and_imports(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -267,6 +225,68 @@ static void javascript_requires_and_imports(void **state)
 	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), 0);
 	assert_string_equal(result->out.data, "good scoped\n");
 	sbx_result_free(result);
+}
+
+static void cell_prints(struct test_sandbox *t, const char *language,
+			const char *const *libraries, const char *code, const char *expected)
+{
+	struct sbx_run run = {
+		.language = language,
+		.code = code,
+		.code_len = strlen(code),
+		.libraries = libraries,
+		.kernel = language,
+	};
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+
+	if (sbx_session_run(test_session(t), &run, &result, &err) < 0)
+		fail_msg("cannot run a cell of %s: %s", language, err.msg);
+	if (strcmp(result->out.data, expected) != 0)
+		fail_msg("a cell of %s printed '%s' and '%s'", language, result->out.data,
+			 result->errout.data);
+	sbx_result_free(result);
+}
+
+/* No time of the cell's has begun, and the kernel may be anything by now. */
+static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
+{
+	cell_prints(*state, "python", NULL,
+		    "import builtins, time\nreal = builtins.__import__\n"
+		    "def late(name, *more, **named):\n"
+		    "    while name == 'sys': time.sleep(1)\n"
+		    "    return real(name, *more, **named)\n"
+		    "builtins.__import__ = late", "");
+	cell_prints(*state, "python", LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
+	cell_prints(*state, "python", LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
+}
+
+static void a_kernel_sees_libraries_from_before_its_start_and_later_ones(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	cell_prints(t, "python", LIST("sbx-good==1.0"), "import sbx_good; print(sbx_good.version)",
+		    "1.0\n");
+	cell_prints(t, "python", NULL, "x = 41", "");
+	cell_prints(t, "python", LIST("sbx-other"), "import sbx_other; print(x, sbx_good.version)",
+		    "41 1.0\n");
+	cell_prints(t, "javascript", NULL, "const x = 41", "");
+	cell_prints(t, "javascript", LIST("sbx-good@^1", "@sbx/scoped"),
+		    "console.log(x, require('sbx-good'), (await import('@sbx/scoped')).default)",
+		    "41 good scoped\n");
+}
+
+static void kernels_of_other_languages_see_later_libraries_too(void **state)
+{
+	struct test_sandbox *t = *state;
+
+	if (access("/usr/bin/gem", X_OK) != 0 || access("/usr/bin/Rscript", X_OK) != 0)
+		test_skip_promised("gem or R is not installed");
+	cell_prints(t, "ruby", NULL, "x = 41; nil", "");
+	cell_prints(t, "ruby", LIST("sbx_good:1.0"), "require 'sbx_good'; puts x, SBX_GOOD; nil",
+		    "41\n1.0\n");
+	cell_prints(t, "r", NULL, "x <- 41", "");
+	cell_prints(t, "r", LIST("sbxgood@1.0"), "library(sbxgood); cat(x, hello())", "41 good 1.0");
 }
 
 static bool has_tool(const char *path)
@@ -977,9 +997,10 @@ int main(void)
 		sandbox_test(libraries_of_a_session_add_up),
 		sandbox_test(a_command_finds_the_libraries_of_its_session),
 		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
-		sandbox_test(a_kernel_sees_what_was_added_since_its_start),
 		sandbox_test(a_kernel_that_takes_no_libraries_holds_no_cell_up),
 		sandbox_test(javascript_requires_and_imports),
+		sandbox_test(a_kernel_sees_libraries_from_before_its_start_and_later_ones),
+		sandbox_test(kernels_of_other_languages_see_later_libraries_too),
 		sandbox_test(ruby_gets_gems_and_what_they_need),
 		sandbox_test(a_native_gem_builds_with_nothing_to_reach_or_find),
 		sandbox_test(r_gets_packages_their_needs_and_old_versions),

@@ -217,6 +217,8 @@ static void whatever_comes_is_made_harmless(void **state)
 		sbx_clean_name(text, name, 1 + 40 + next(&random) % 100);
 		assert_true(sbx_path_is_component(name));
 		assert_clean(name);
+		if (i % 20 != 0)
+			continue; /* libmagic takes its time */
 		sbx_mime_find(name, text, sizeof(seed) - 1, text, mime_type);
 		assert_non_null(strchr(mime_type, '/'));
 		assert_clean(mime_type);

@@ -71,7 +71,8 @@ static void a_cell_is_whole_when_nothing_is_open(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		enum cell_state is = cell_look(list[i].language, list[i].text, strlen(list[i].text));
+		enum cell_state is =
+			cell_look(list[i].language, list[i].text, strlen(list[i].text));
 
 		if (is != list[i].state)
 			fail_msg("%s is %d and not %d: %s", list[i].language, is, list[i].state,

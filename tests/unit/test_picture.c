@@ -22,7 +22,9 @@
 #include <cmocka.h>
 
 #define PNG_HEAD "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-#define PNG(width, height) PNG_HEAD width height "\x08\x02\0\0\0" "crc!"
+#define PNG(width, height)                     \
+	PNG_HEAD width height "\x08\x02\0\0\0" \
+			      "crc!"
 #define LOOK(bytes) picture_look(bytes, sizeof(bytes) - 1)
 
 static void a_png_tells_its_size(void **state)
@@ -56,7 +58,8 @@ static void what_is_none_or_huge_is_no_picture(void **state)
 	assert_int_equal(LOOK(PNG("\xff\xff\xff\xff", "\xff\xff\xff\xff")).kind, PICTURE_NONE);
 	assert_int_equal(LOOK("\xff\xd8\xff\xe0\xff\xff").kind, PICTURE_NONE);
 	assert_int_equal(LOOK("\xff\xd8\xff\xe0\0\0\xff\xe0\0\0\xff\xe0\0\0").kind, PICTURE_NONE);
-	assert_int_equal(LOOK("\xff\xd8\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").kind, PICTURE_NONE);
+	assert_int_equal(LOOK("\xff\xd8\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").kind,
+			 PICTURE_NONE);
 }
 
 static enum screen_way way(const char *answer)
@@ -99,16 +102,17 @@ static void sixels_have_no_other_sequence_in_them(void **state)
 	assert_false(sound("\033P"));
 	assert_false(sound("\033\\"));
 	assert_false(sound("\033Pq\033\\\033]0;x\a\033Pq\033\\"));
-	assert_false(sound("\033Pq\x9b" "c\033\\"));
+	assert_false(sound("\033Pq\x9b"
+			   "c\033\\"));
 	assert_false(sound("\033Pq\033\\more"));
 	assert_false(sixels_are_sound("\033Pq\0~\033\\", 7));
 }
 
 static void a_name_is_one_component_that_can_be_read(void **state)
 {
-	static const char *const bad[] = {"",	   ".",	      "..",	 ".hidden", "a/b",
-					  "/abs",  "a\nb",    "\033[c",	 "a\x7f",   "\xff.png",
-					  "\xc2\x9b.png"};
+	static const char *const bad[] = {"",	   ".",	       "..",	      ".hidden",
+					  "a/b",   "/abs",     "a\nb",	      "\033[c",
+					  "a\x7f", "\xff.png", "\xc2\x9b.png"};
 
 	(void)state;
 	assert_true(artifacts_name_is_good("plot-000001.png"));

@@ -188,6 +188,7 @@ static void values_out_of_range_are_rejected(void **state)
 
 	(void)state;
 	REJECTED(exec, m_.argv = none);
+	REJECTED(exec, m_.flags = WIRE_EXEC_CONTROL);
 	REJECTED(exit, m_.reason = WIRE_REASON_COUNT);
 	REJECTED(exit, m_.status = 256);
 	REJECTED(signal, m_.signo = 0);

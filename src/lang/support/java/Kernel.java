@@ -224,6 +224,8 @@ public class Kernel {
 				String begin = rest.stripLeading();
 				line += lines(rest) - lines(begin);
 				rest = begin;
+				if (isOneSnippet(rest))
+					return evaluateSnippet(rest, line);
 				SourceCodeAnalysis.CompletionInfo info = analysis.analyzeCompletion(rest);
 				boolean whole = info.completeness().isComplete();
 				if (info.completeness() == SourceCodeAnalysis.Completeness.EMPTY)
@@ -238,6 +240,14 @@ public class Kernel {
 				rest = left;
 			}
 			return end;
+		}
+
+		/** Plain to see, which spares the analysis that takes as long as the evaluation. */
+		private static boolean isOneSnippet(String code) {
+			String text = code.stripTrailing();
+			int end = text.indexOf(';');
+			return (end < 0 || end == text.length() - 1)
+				&& text.chars().noneMatch(letter -> "\n\r{}\"'/@".indexOf(letter) >= 0);
 		}
 
 		private static int lines(String text) {

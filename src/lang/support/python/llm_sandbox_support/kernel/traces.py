@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Tracebacks of cells as Python writes those of files: from the cell's own first line on."""
 import linecache
+import os
 import sys
 import traceback
 
 # The file names under which cells are compiled.
 _cells = set()
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def remember(name, code):
@@ -28,7 +30,7 @@ def write(error, trace=None):
     except Exception:
         pass
     try:
-        lines = traceback.format_exception(type(error), error, trace)
+        lines = traceback.format_exception(type(error), error, trace, limit=_depth(trace))
     except Exception:
         lines = ["%s\n" % type(error).__name__]
     sys.stderr.write("".join(lines))
@@ -39,3 +41,14 @@ def from_cell(trace):
     while trace is not None and trace.tb_frame.f_code.co_filename not in _cells:
         trace = trace.tb_next
     return trace
+
+
+def _depth(trace):
+    """How many frames to show: those behind, where an interrupt is raised, are the kernel's own."""
+    depth = shown = 0
+    while trace is not None:
+        depth += 1
+        if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:
+            shown = depth
+        trace = trace.tb_next
+    return shown or None
