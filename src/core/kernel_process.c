@@ -19,7 +19,8 @@
 
 bool sbx_kernel_is_running(const struct sbx_kernel *k)
 {
-	return k->has_process && !k->b.program.is_over && !k->session->link.lost;
+	return k->has_process && k->b.program.channel.id != 0 && !k->b.program.is_over &&
+	       !k->session->link.lost;
 }
 
 /* ---- on the thread that drives ---- */

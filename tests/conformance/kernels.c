@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 
+#include <llmsandbox/files.h>
 #include <llmsandbox/kernel.h>
 
 #include <pthread.h>
@@ -868,6 +869,25 @@ static void an_interpreter_that_is_missing_is_named(void **state)
 	free(list);
 }
 
+/* There is nothing to end yet, and so nothing that does not end. */
+static void a_kernel_that_cannot_be_started_costs_no_session(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_file_info info = {0};
+	struct sbx_error err;
+
+	for (int i = 0; i < 1024; i++) {
+		char variable[16];
+
+		snprintf(variable, sizeof(variable), "V%d=1", i);
+		assert_int_equal(sbx_spec_add_env(t->spec, variable, &err), 0);
+	}
+	refuse(t, "python", "main", "1", SBX_E_LIMIT, "environment variables");
+	if (sbx_session_stat_file(test_session(t), ".", &info, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(info.path);
+}
+
 static void a_cell_that_does_not_come_to_run_leaves_no_kernel(void **state)
 {
 	const struct sbx_file file = {.name = "../out", .data = "x", .len = 1};
@@ -1119,6 +1139,7 @@ int main(void)
 		sandbox_test(what_a_cell_cannot_have_is_refused),
 		sandbox_test(there_are_at_most_eight),
 		sandbox_test(an_interpreter_that_is_missing_is_named),
+		sandbox_test(a_kernel_that_cannot_be_started_costs_no_session),
 		sandbox_test(a_cell_that_does_not_come_to_run_leaves_no_kernel),
 		sandbox_test(output_comes_to_callbacks_with_the_value_behind_it),
 		sandbox_test(files_are_there_before_the_cell_runs),
