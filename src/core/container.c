@@ -48,7 +48,7 @@ static int keep(char **place, const char *text, struct sbx_error *err)
 /* Names go into addresses of requests: what has no place in one is no name. */
 static bool is_name(const char *text, const char *more)
 {
-	if (!isalnum((unsigned char)text[0]) || strlen(text) > NAME_MAX_LEN)
+	if (!isalnum((unsigned char)text[0]) || strlen(text) > NAME_MAX_LEN || strstr(text, "..") != NULL)
 		return false;
 	for (; *text != '\0'; text++) {
 		if (!isalnum((unsigned char)*text) && strchr(more, *text) == NULL)
@@ -72,6 +72,9 @@ static int keep_name(char **place, const char *text, const char *more, const cha
 
 int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
 {
+	struct sbx_error lent;
+
+	err = err ? err : &lent;
 	if (image != NULL && sbx_image_is_folder(image))
 		return keep(&spec->container.image, image, err);
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);

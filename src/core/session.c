@@ -224,6 +224,8 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	}
 	if (r == 0)
 		r = sbx_place_open(&copy, &s->place, err);
+	if (r == 0)
+		sbx_support_find(s);
 	sbx_container_free_choices(&copy);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;

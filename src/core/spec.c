@@ -10,6 +10,7 @@
 #include "core/container.h"
 #include "core/image_store.h"
 #include "lang/lang.h"
+#include "lang/support.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -67,6 +68,8 @@ int sbx_spec_new(struct sbx_spec **ret, struct sbx_error *err)
 	for (int i = 0; i < SBX_LIMIT_COUNT; i++)
 		spec->limits[i] = limits[i].standard;
 	spec->uid = spec->gid = 1000;
+	spec->embedded = sbx_support_files;
+	spec->embedded_version = sbx_support_version;
 	spec->workdir = strdup("/sandbox");
 	if (spec->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a spec");

@@ -29,7 +29,7 @@
 #include <llmsandbox/session.h>
 
 #define TEST_RESULTS_MAX 64
-#define TEST_IMAGE	 "localhost/box:all" /* with every tool chain; tests/support/engines makes it */
+#define TEST_IMAGE	 "localhost/box:all" /* with every tool chain; made by tests/support/engines */
 
 #define sandbox_test(function) \
 	cmocka_unit_test_setup_teardown(function, test_sandbox_setup, test_sandbox_teardown)

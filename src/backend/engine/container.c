@@ -62,9 +62,11 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 
 static json_t *describe_binds(const struct sbx_spec *spec)
 {
+	char name[ENGINE_VOLUME_MAX];
 	json_t *list = json_array();
 
-	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", engine_volume_name()));
+	engine_volume_name(spec, name);
+	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", name));
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		const struct sbx_mount *m = &spec->mounts[i];
 

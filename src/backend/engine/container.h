@@ -109,11 +109,17 @@ int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *f
 
 #define ENGINE_AGENT_FOLDER "/.llm-sandbox"
 
-/* The volume's name: "llm-sandbox-agent-" and the digest of what is in it. */
-const char *engine_volume_name(void);
+/* Below it, what artifacts and kernels need. */
+#define ENGINE_EMBEDDED "support"
+
+#define ENGINE_VOLUME_MAX 96
+
+/* The volume's name: "llm-sandbox-agent-" and the digests of what is in it. */
+void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX]);
 
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
 /* Make it with the agent in it, by way of a container of this image that is never started. */
-int engine_volume_fill(struct engine_client *client, const char *image, struct sbx_error *err);
+int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
+		       struct sbx_error *err);

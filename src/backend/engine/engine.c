@@ -279,16 +279,17 @@ static int open_socket(struct engine_place *p, struct sbx_error *err)
 }
 
 /* A volume that was there a moment ago is not asked for again: it costs every sandbox a call. */
-static bool has_volume(struct engine_client *client)
+static bool has_volume(struct engine_client *client, const struct sbx_spec *spec)
 {
 	struct engine_known known = engine_known_get(engine_client_key(client));
 	struct engine_request request = {.method = "GET"};
 	struct sbx_error ignored;
-	char path[128];
+	char path[128], name[ENGINE_VOLUME_MAX];
 
 	if (known.agent_ns != 0 && sbx_now_ns() - known.agent_ns < AGENT_NS)
 		return true;
-	snprintf(path, sizeof(path), "/volumes/%s", engine_volume_name());
+	engine_volume_name(spec, name);
+	snprintf(path, sizeof(path), "/volumes/%s", name);
 	request.path = path;
 	if (engine_call(client, &request, NULL, &ignored) < 0)
 		return false;
@@ -321,8 +322,8 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	struct sbx_error ignored;
 	int r = 0;
 
-	if (!has_volume(p->client))
-		r = engine_volume_fill(p->client, p->image.name, err);
+	if (!has_volume(p->client, &p->spec))
+		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
 	if (r == 0)
 		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
 	if (r < 0)
@@ -474,6 +475,12 @@ static const char *const *engine_env(const struct sbx_place *place)
 	return (const char *const *)engine(place)->env;
 }
 
+/* Somebody else's container has our program alone. */
+static const char *engine_embedded(const struct sbx_place *place)
+{
+	return engine(place)->container.program[0] == '\0' ? ENGINE_AGENT_FOLDER "/" ENGINE_EMBEDDED : NULL;
+}
+
 static const char *engine_commit_tag(const struct sbx_place *place)
 {
 	return engine(place)->commit_tag;
@@ -559,7 +566,7 @@ FUNCTIONS(podman)
 		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}
