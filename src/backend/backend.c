@@ -70,6 +70,11 @@ int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err)
 	return backend->probe != NULL ? backend->probe(err) : 0;
 }
 
+const struct sbx_backend_images *sbx_backend_images(const struct sbx_backend *backend)
+{
+	return backend->images;
+}
+
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err)
 {

@@ -15,6 +15,8 @@
 
 #include <llmsandbox/result.h>
 
+#include <sys/types.h>
+
 struct sbx_backend;
 struct sbx_place;
 
@@ -49,6 +51,29 @@ bool sbx_backend_has_own_tools(const struct sbx_backend *backend);
 
 /* Whether what makes the places answers at all: 0, or why it does not. */
 int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err);
+
+/* Images of our own that a backend keeps itself. */
+struct sbx_backend_image {
+	const char *name, *tools; /* tools: "python-3.11.2 ruby-3.1.2", or "" */
+	uint64_t bytes, made;
+};
+
+struct sbx_backend_import {
+	const char *name, *tools; /* name: "python", for "llm-sandbox/python" */
+	uint64_t bytes;		  /* of the archive, a tar, which … */
+	ssize_t (*read)(void *data, size_t len, void *userdata); /* … comes from here; -1 stops it */
+	void *userdata;
+};
+
+struct sbx_backend_images {
+	int (*list)(void (*each)(const struct sbx_backend_image *image, void *userdata), void *userdata,
+		    struct sbx_error *err);
+	int (*import)(const struct sbx_backend_import *import, struct sbx_error *err);
+	int (*remove)(const char *name, struct sbx_error *err);
+};
+
+/* NULL: the backend keeps none. */
+const struct sbx_backend_images *sbx_backend_images(const struct sbx_backend *backend);
 
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,

@@ -17,6 +17,7 @@ struct sbx_place {
 
 struct sbx_backend {
 	const char *name;
+	const struct sbx_backend_images *images; /* or NULL: they are not the backend's to keep */
 	bool own_tools; /* programs are those of an image, and its folders may be on another machine */
 	bool no_mounts; /* programs see the files of this machine, where they are */
 	int (*probe)(struct sbx_error *err); /* or NULL: nothing has to answer */

@@ -53,6 +53,7 @@ struct sbx_spec {
 	struct sbx_container container;
 	const struct sbx_embedded_file *embedded; /* what artifacts and kernels need inside: for a … */
 	const char *embedded_version;		  /* … place that keeps it at hand; never NULL */
+	const char *root; /* of core's copy: the folder of an image that is the sandbox's own root, or NULL */
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */

@@ -20,6 +20,8 @@ static const struct command *const commands[] = {
 	&cmd_cp,	    &cmd_ls,	       &cmd_cat,
 	&cmd_lib_add,	    &cmd_lib_list,     &cmd_lib_remove,
 	&cmd_lib_lock,	    &cmd_lib_verify,
+	&cmd_image_build,   &cmd_image_import,
+	&cmd_image_list,    &cmd_image_remove,
 	&cmd_languages,	    &cmd_doctor,       &cmd_mcp,
 	&cmd_version,	    &cmd_help,	       &cmd_holder,
 };

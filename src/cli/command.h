@@ -56,4 +56,5 @@ extern const struct command cmd_run, cmd_exec, cmd_repl, cmd_session_start, cmd_
 	cmd_kernel_list, cmd_kernel_interrupt, cmd_kernel_restart, cmd_kernel_reset,
 	cmd_kernel_end, cmd_session_stop, cmd_session_logs, cmd_session_kill, cmd_cp, cmd_ls, cmd_cat,
 	cmd_lib_add, cmd_lib_list, cmd_lib_remove, cmd_lib_lock, cmd_lib_verify,
+	cmd_image_build, cmd_image_import, cmd_image_list, cmd_image_remove,
 	cmd_languages, cmd_doctor, cmd_version, cmd_mcp, cmd_help, cmd_holder;

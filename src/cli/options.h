@@ -52,9 +52,14 @@ enum {
 	FOR_REPL = 524288,
 	FOR_KERNEL = 1048576, /* kernel interrupt, restart, reset and end */
 	FOR_KERNEL_LIST = 2097152,
+	FOR_IMAGE_BUILD = 4194304,
+	FOR_IMAGE_IMPORT = 8388608,
+	FOR_IMAGE_LIST = 16777216,
+	FOR_IMAGE_REMOVE = 33554432,
+	FOR_IMAGES = FOR_IMAGE_BUILD | FOR_IMAGE_IMPORT | FOR_IMAGE_LIST | FOR_IMAGE_REMOVE,
 	FOR_RUNS = FOR_RUN | FOR_EXEC,
 	FOR_SANDBOXES = FOR_RUNS | FOR_START | FOR_REPL,
-	FOR_ALL = 4194303,
+	FOR_ALL = 67108863,
 };
 
 typedef int option_set_fn(struct settings *s, const char *value, const char *where,

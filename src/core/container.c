@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "core/image_store.h"
 #include "core/session.h"
 #include "lang/lang.h"
 
@@ -71,6 +72,8 @@ static int keep_name(char **place, const char *text, const char *more, const cha
 
 int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
 {
+	if (image != NULL && sbx_image_is_folder(image))
+		return keep(&spec->container.image, image, err);
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);
 }
 
@@ -161,13 +164,38 @@ static bool try_session(const struct sbx_backend *backend)
 	return works;
 }
 
+/* Of another backend an image may mean something of its own. */
+static const char *find_foreign(const struct sbx_container *c)
+{
+	if (c->dockerfile != NULL)
+		return "a Containerfile is built";
+	if (c->id != NULL)
+		return "a container is attached to";
+	if (c->commit)
+		return "a container is committed";
+	if (c->environment != NULL)
+		return "an environment of micromamba is chosen";
+	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
+}
+
+/* An image that the native backend has, and nothing that only an engine could do. */
+static bool is_native(const struct sbx_container *c)
+{
+	struct sbx_error ignored;
+	auto_free char *root = NULL;
+
+	return c->image != NULL && find_foreign(c) == NULL &&
+	       sbx_image_find_root(c->image, &root, &ignored) == 0;
+}
+
 static int choose_backend(struct sbx_spec *spec, struct sbx_error *err)
 {
 	static const char *const engines[] = {"podman", "docker"};
 	const struct sbx_backend *native = sbx_backend_find("native");
 	struct sbx_error ignored;
 
-	if (!sbx_container_is_wished(&spec->container) && try_session(native)) {
+	if ((!sbx_container_is_wished(&spec->container) || is_native(&spec->container)) &&
+	    try_session(native)) {
 		spec->backend = native;
 		return 0;
 	}
@@ -216,20 +244,6 @@ bool sbx_container_is_wished(const struct sbx_container *c)
 	       c->environment != NULL || json_object_size(c->runtime) > 0;
 }
 
-/* Of another backend an image may mean something of its own. */
-static const char *find_foreign(const struct sbx_container *c)
-{
-	if (c->dockerfile != NULL)
-		return "a Containerfile is built";
-	if (c->id != NULL)
-		return "a container is attached to";
-	if (c->commit)
-		return "a container is committed";
-	if (c->environment != NULL)
-		return "an environment of micromamba is chosen";
-	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
-}
-
 int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 {
 	const struct sbx_container *c = &spec->container;
@@ -248,9 +262,20 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 				"the container '%.64s' is somebody else's: it is neither committed nor made "
 				"with runtime_configs",
 				c->id);
+	if (c->image != NULL && sbx_image_is_folder(c->image) && sbx_backend_has_own_tools(spec->backend))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the image '%.128s' is a folder, which is of the native backend alone; "
+				"'llm-sandbox image import' brings it into an engine",
+				c->image);
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
+	/* The backend may have been chosen after the folder. */
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, spec->workdir))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or a "
+				"writable mount",
+				spec->workdir);
 	return 0;
 }
 

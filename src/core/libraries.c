@@ -136,6 +136,11 @@ static int check_session(const struct sbx_session *session, const struct sbx_lan
 	if (session->spec->no_libraries)
 		return sbx_fail(err, SBX_E_INVALID,
 				"libraries are switched off for this session; open one that allows them");
+	if (session->libraries.folder == NULL && session->spec->container.image != NULL)
+		return sbx_fail(err, SBX_E_INVALID,
+				"libraries cannot be installed for a sandbox of the image '%.64s'; make an "
+				"image that has them, or leave the image out",
+				session->spec->container.image);
 	if (session->libraries.folder == NULL)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"libraries were not available when this session was opened: there is no "

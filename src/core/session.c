@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "core/cancel.h"
 #include "core/container.h"
+#include "core/image_store.h"
 #include "core/link.h"
 #include "core/support.h"
 #include "core/toolchain.h"
@@ -15,7 +16,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define START_MS 15000
+#define START_MS   15000
+#define GIVE_UP_MS 1000
 
 /* ---- the isolation report ---- */
 
@@ -74,15 +76,23 @@ static int send_setup(struct sbx_session *s, struct sbx_error *err)
 	return r < 0 ? r : sbx_conn_flush(&s->link.conn, err);
 }
 
-/* Whoever wants an end need not wait for a sandbox that is slow to come: its stream ends then. */
-static void act_on_cancel(struct sbx_session *s, struct sbx_cancel *cancel)
+/* Whoever wants an end waits no longer than this for a sandbox that is slow to come. */
+static uint64_t act_on_cancel(struct sbx_cancel *cancel, uint64_t deadline_ns)
 {
-	uint64_t ignored;
+	uint64_t soon_ns = sbx_deadline_ns(GIVE_UP_MS), ignored;
 
 	/* What else was asked for stands elsewhere. */
 	eventfd_read(cancel->eventfd, &ignored);
-	if (sbx_cancel_is_killed(cancel))
-		sbx_place_kill(s->place);
+	return sbx_cancel_is_killed(cancel) && soon_ns < deadline_ns ? soon_ns : deadline_ns;
+}
+
+static int fail_late(struct sbx_session *s, const struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	if (!sbx_cancel_is_killed(cancel))
+		return sbx_fail(err, SBX_E_TIMEOUT, "the sandbox did not start within %d seconds",
+				START_MS / 1000);
+	sbx_place_kill(s->place);
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the sandbox was ended before it had started");
 }
 
 /* Wait for the frame of this type on channel 0. */
@@ -100,10 +110,9 @@ static int expect(struct sbx_session *s, struct sbx_cancel *cancel, enum wire_ty
 		};
 
 		if (poll(fds, 2, sbx_poll_ms(deadline_ns)) == 0)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"the sandbox did not start within %d seconds", START_MS / 1000);
+			return fail_late(s, cancel, err);
 		if (fds[1].revents)
-			act_on_cancel(s, cancel);
+			deadline_ns = act_on_cancel(cancel, deadline_ns);
 		r = sbx_conn_flush(conn, err);
 		if (r == 0 && fds[0].revents & ~POLLOUT)
 			r = sbx_conn_fill(conn, err);
@@ -197,16 +206,21 @@ static unsigned int add_cache_mounts(struct sbx_spec *copy)
 static int open_place(struct sbx_session *s, struct sbx_error *err)
 {
 	struct sbx_spec copy = *s->spec;
+	auto_free char *root = NULL;
 	int r = sbx_container_check(&copy, err);
 
 	if (r < 0)
 		return r;
-	if (!sbx_backend_has_own_tools(copy.backend)) {
+	if (sbx_backend_has_own_tools(copy.backend)) {
+		r = sbx_container_choose(&copy, err);
+	} else if (copy.container.image != NULL) {
+		r = sbx_image_find_root(copy.container.image, &root, err);
+		copy.root = root;
+		sbx_support_show(s, &copy);
+	} else {
 		s->caches = add_cache_mounts(&copy);
 		sbx_libraries_show(&s->libraries, &copy);
 		sbx_support_show(s, &copy);
-	} else {
-		r = sbx_container_choose(&copy, err);
 	}
 	if (r == 0)
 		r = sbx_place_open(&copy, &s->place, err);

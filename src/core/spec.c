@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "core/container.h"
+#include "core/image_store.h"
 #include "lang/lang.h"
 #include "lang/support.h"
 
@@ -236,7 +237,7 @@ int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid, struct 
 	return 0;
 }
 
-static bool may_work_in(const struct sbx_spec *spec, const char *path)
+bool sbx_spec_may_work_in(const struct sbx_spec *spec, const char *path)
 {
 	if (sbx_path_is_below(path, "/sandbox") || sbx_path_is_below(path, "/tmp") ||
 	    sbx_path_is_below(path, "/home/sandbox"))
@@ -257,7 +258,7 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 	if (!sbx_path_is_clean(path) || strlen(path) >= PATH_MAX)
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be absolute, without '.' and '..'", path);
-	if (!may_work_in(spec, path))
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, path))
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or "
 				"a writable mount",
@@ -297,12 +298,16 @@ int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_erro
 	struct sbx_error lent;
 	auto_buf struct sbx_buf out = SBX_BUF_INIT(MIB);
 	struct sbx_spec copy = *spec;
+	auto_free char *root = NULL;
 	int r;
 
 	err = err ? err : &lent;
 	r = sbx_container_check(spec, err);
 	if (r == 0 && sbx_backend_has_own_tools(spec->backend))
 		r = sbx_container_choose(&copy, err);
+	else if (r == 0 && spec->container.image != NULL)
+		r = sbx_image_find_root(spec->container.image, &root, err);
+	copy.root = root;
 	if (r == 0)
 		r = sbx_backend_print_plan(&copy, &out, err);
 	sbx_container_free_choices(&copy);

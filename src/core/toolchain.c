@@ -18,8 +18,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define VERSION_MAX 32
-
 /* ---- tools ---- */
 
 /* Where a program is on SBX_LANG_PATH, and its file; false when it is nowhere. */
@@ -77,7 +75,7 @@ static size_t version_length(const char *text)
 }
 
 /* The version that was told by this very tool before, or false. */
-static bool recall_version(const struct sbx_lang *lang, char ret[VERSION_MAX])
+static bool recall_version(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX])
 {
 	struct sbx_error ignored;
 	auto_free char *text = NULL;
@@ -88,13 +86,13 @@ static bool recall_version(const struct sbx_lang *lang, char ret[VERSION_MAX])
 	if (fd < 0 || !describe_tool(lang, tool, sizeof(tool)))
 		return false;
 	snprintf(name, sizeof(name), "version-%s", lang->info.id);
-	if (sbx_read_file(fd, name, sizeof(tool) + VERSION_MAX, &text, &text_len, &ignored) < 0)
+	if (sbx_read_file(fd, name, sizeof(tool) + SBX_VERSION_MAX, &text, &text_len, &ignored) < 0)
 		return false;
 	tool_len = strlen(tool);
 	if (text_len <= tool_len || memcmp(text, tool, tool_len) != 0)
 		return false;
 	len = version_length(text + tool_len);
-	if (len == 0 || len >= VERSION_MAX || strcmp(text + tool_len + len, "\n") != 0 ||
+	if (len == 0 || len >= SBX_VERSION_MAX || strcmp(text + tool_len + len, "\n") != 0 ||
 	    text[tool_len] == '.')
 		return false;
 	memcpy(ret, text + tool_len, len);
@@ -107,7 +105,7 @@ static void keep_version(const struct sbx_lang *lang, const char *version)
 {
 	auto_close int folder_fd = sbx_cache_open(".", true);
 	auto_close int fd = -1;
-	char text[PATH_MAX + 128 + VERSION_MAX], name[64], temporary[96];
+	char text[PATH_MAX + 128 + SBX_VERSION_MAX], name[64], temporary[96];
 	size_t len;
 
 	if (folder_fd < 0 || !describe_tool(lang, text, PATH_MAX + 128))
@@ -128,7 +126,7 @@ static void keep_version(const struct sbx_lang *lang, const char *version)
 /* ---- asking the tool ---- */
 
 /* The first number with its points in what a tool printed: "go1.26.8 linux" has 1.26.8. */
-static bool parse_version(const char *text, char ret[VERSION_MAX])
+static bool parse_version(const char *text, char ret[SBX_VERSION_MAX])
 {
 	const char *start = strpbrk(text, "0123456789");
 	size_t len;
@@ -138,7 +136,7 @@ static bool parse_version(const char *text, char ret[VERSION_MAX])
 	len = version_length(start);
 	while (start[len - 1] == '.')
 		len--;
-	if (len >= VERSION_MAX)
+	if (len >= SBX_VERSION_MAX)
 		return false;
 	memcpy(ret, start, len);
 	ret[len] = '\0';
@@ -158,7 +156,8 @@ static int run_in_sandbox(const struct sbx_spec *spec, const struct sbx_command 
 	return r;
 }
 
-static int ask_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struct sbx_error *err)
+int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[SBX_VERSION_MAX],
+		      struct sbx_error *err)
 {
 	struct sbx_command command = {.argv = lang->version};
 	struct sbx_result *result = NULL;
@@ -168,7 +167,9 @@ static int ask_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struc
 
 	if (r < 0)
 		return r;
-	r = run_in_sandbox(spec, &command, &result, err);
+	r = image ? sbx_spec_set_image(spec, image, err) : 0;
+	if (r == 0)
+		r = run_in_sandbox(spec, &command, &result, err);
 	sbx_spec_free(spec);
 	if (r < 0)
 		return sbx_wrap(err, "cannot ask %s for its version", lang->version[0]);
@@ -182,13 +183,13 @@ static int ask_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struc
 	return found ? 0 : -SBX_E_UNAVAILABLE;
 }
 
-static int get_version(const struct sbx_lang *lang, char ret[VERSION_MAX], struct sbx_error *err)
+static int get_version(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX], struct sbx_error *err)
 {
 	int r = sbx_toolchain_check(lang, err);
 
 	if (r < 0 || recall_version(lang, ret))
 		return r;
-	r = ask_version(lang, ret, err);
+	r = sbx_toolchain_ask(lang, NULL, ret, err);
 	if (r == 0)
 		keep_version(lang, ret);
 	return r;
@@ -206,7 +207,7 @@ int sbx_language_version(const char *id, char **ret, struct sbx_error *err)
 {
 	struct sbx_error lent;
 	const struct sbx_lang *lang;
-	char version[VERSION_MAX];
+	char version[SBX_VERSION_MAX];
 	char *copy;
 	int r;
 
@@ -240,7 +241,7 @@ static bool cache_exists(int folder_fd, const char *name)
 int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret)
 {
 	auto_close int fd = -1;
-	char folder[PATH_MAX], version[VERSION_MAX], name[96];
+	char folder[PATH_MAX], version[SBX_VERSION_MAX], name[96];
 	char *path;
 
 	*ret = NULL;
@@ -404,7 +405,7 @@ int sbx_language_prepare(const char *id, struct sbx_error *err)
 {
 	struct sbx_error lent;
 	const struct sbx_lang *lang;
-	char version[VERSION_MAX], name[96];
+	char version[SBX_VERSION_MAX], name[96];
 	int r;
 
 	err = err ? err : &lent;

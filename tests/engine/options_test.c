@@ -101,6 +101,10 @@ static const struct row mapped[] = {
 	{"{'restart_policy': {'Name': 'no'}}", "HostConfig.RestartPolicy", NULL},
 	{"{'auto_remove': true, 'detach': true, 'stdin_open': true, 'tty': false, 'init': true}",
 	 "Tty", NULL},
+	{"{'working_dir': '/app'}", "Volumes./app", "{}"},
+	{"{'working_dir': '/app'}", "HostConfig.Tmpfs./app", NULL},
+	{"{'working_dir': '/app', 'volumes': ['mine:/app']}", "Volumes", NULL},
+	{"{'working_dir': '/tmp/a'}", "Volumes", NULL},
 	{"{'mem_limit': null, 'name': null}", "HostConfig.Memory", "1073741824"},
 };
 

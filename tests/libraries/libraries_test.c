@@ -206,48 +206,6 @@ static void a_set_that_is_made_later_is_seen_in_a_session_that_is_open(void **st
 	assert_int_equal(repository_requests("/files/"), before);
 }
 
-/* ---- kernels ---- */
-
-static void cell_prints(struct test_sandbox *t, const char *const *libraries, const char *code,
-			const char *expected)
-{
-	struct sbx_run run = {
-		.language = "python",
-		.code = code,
-		.code_len = strlen(code),
-		.libraries = libraries,
-		.kernel = "main",
-		.io = {.timeout_ms = 10000},
-	};
-	struct sbx_result *r = NULL;
-	struct sbx_error err;
-
-	if (sbx_session_run(test_session(t), &run, &r, &err) < 0)
-		fail_msg("%s", err.msg);
-	if (strcmp(r->out.data, expected) != 0)
-		fail_msg("'%s': %s; %s", r->out.data, r->errout.data, r->message);
-	sbx_result_free(r);
-}
-
-static void a_kernel_sees_what_was_added_since_its_start(void **state)
-{
-	cell_prints(*state, NULL, "x = 41\nprint(x)", "41\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint(x)", "41\n");
-}
-
-/* No time of the cell's has begun, and the kernel may be anything by now. */
-static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
-{
-	cell_prints(*state, NULL,
-		    "import builtins, time\nreal = builtins.__import__\n"
-		    "def late(name, *more, **named):\n"
-		    "    while name == 'sys': time.sleep(1)\n"
-		    "    return real(name, *more, **named)\n"
-		    "builtins.__import__ = late", "");
-	cell_prints(*state, LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
-}
-
 static void javascript_requires_and_imports(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -288,6 +246,19 @@ static void cell_prints(struct test_sandbox *t, const char *language,
 		fail_msg("a cell of %s printed '%s' and '%s'", language, result->out.data,
 			 result->errout.data);
 	sbx_result_free(result);
+}
+
+/* No time of the cell's has begun, and the kernel may be anything by now. */
+static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
+{
+	cell_prints(*state, "python", NULL,
+		    "import builtins, time\nreal = builtins.__import__\n"
+		    "def late(name, *more, **named):\n"
+		    "    while name == 'sys': time.sleep(1)\n"
+		    "    return real(name, *more, **named)\n"
+		    "builtins.__import__ = late", "");
+	cell_prints(*state, "python", LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
+	cell_prints(*state, "python", LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
 }
 
 static void a_kernel_sees_libraries_from_before_its_start_and_later_ones(void **state)
@@ -1026,7 +997,6 @@ int main(void)
 		sandbox_test(libraries_of_a_session_add_up),
 		sandbox_test(a_command_finds_the_libraries_of_its_session),
 		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
-		sandbox_test(a_kernel_sees_what_was_added_since_its_start),
 		sandbox_test(a_kernel_that_takes_no_libraries_holds_no_cell_up),
 		sandbox_test(javascript_requires_and_imports),
 		sandbox_test(a_kernel_sees_libraries_from_before_its_start_and_later_ones),

@@ -110,6 +110,14 @@ static struct curl_slist *add_header(const struct call *call, struct curl_slist 
 	return call->client->curl->slist_append(headers, line) ?: headers;
 }
 
+static size_t fill_body(char *data, size_t size, size_t count, void *userdata)
+{
+	const struct engine_request *q = userdata;
+	ssize_t n = q->fill(data, size * count, q->fill_data);
+
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
 static struct curl_slist *set_body(struct call *call, const char *json, struct curl_slist *headers)
 {
 	const struct engine_request *q = call->request;
@@ -123,7 +131,13 @@ static struct curl_slist *set_body(struct call *call, const char *json, struct c
 			     q->raw_type != NULL && json == NULL ? q->raw_type : "application/json");
 	/* No body is asked to be announced and waited for. */
 	headers = curl->slist_append(headers, "Expect:") ?: headers;
-	curl->setopt(call->client->line->easy, CURLOPT_POSTFIELDS, data != NULL ? data : "");
+	if (q->fill != NULL) {
+		curl->setopt(call->client->line->easy, CURLOPT_POST, 1L);
+		curl->setopt(call->client->line->easy, CURLOPT_READFUNCTION, fill_body);
+		curl->setopt(call->client->line->easy, CURLOPT_READDATA, q);
+	} else {
+		curl->setopt(call->client->line->easy, CURLOPT_POSTFIELDS, data != NULL ? data : "");
+	}
 	curl->setopt(call->client->line->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	return headers;
 }

@@ -28,6 +28,9 @@ struct engine_client;
 /* A piece of an answer that comes in pieces; anything but 0 stops it. */
 typedef int engine_piece_fn(const void *data, size_t len, void *userdata, struct sbx_error *err);
 
+/* The next bytes of a body, at most len; 0 at its end, -1 to stop. */
+typedef ssize_t engine_fill_fn(void *data, size_t len, void *userdata);
+
 struct engine_request {
 	const char *method;
 	const char *path;	/* behind the version: "/containers/create?name=x" */
@@ -35,6 +38,8 @@ struct engine_request {
 	const void *raw;	/* another body, of raw_len bytes, or NULL */
 	size_t raw_len;
 	const char *raw_type;
+	engine_fill_fn *fill; /* in place of raw: raw_len bytes come from here */
+	void *fill_data;
 	const char *auth;	/* X-Registry-Auth, or NULL */
 	uint64_t timeout_ms;	/* 0: 60 s */
 	engine_piece_fn *on_piece; /* instead of the answer's JSON */

@@ -100,6 +100,11 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 void engine_report(const struct engine_client *client, const struct engine_container *container,
 		   struct sbx_report *report);
 
+/* ---- plans (plan.c) ---- */
+
+int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+		      struct sbx_buf *out, struct sbx_error *err);
+
 /* ---- the agent's volume ---- */
 
 #define ENGINE_AGENT_FOLDER "/.llm-sandbox"

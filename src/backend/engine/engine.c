@@ -8,6 +8,7 @@
  * the container removes itself.
  */
 #include "backend/engine/container.h"
+#include "backend/engine/kept.h"
 #include "backend/engine/image.h"
 #include "backend/engine/known.h"
 #include "backend/engine/leaving.h"
@@ -529,68 +530,6 @@ static void add_report(const struct sbx_place *place, struct sbx_report *report)
 			       p->spec.gid);
 }
 
-/* ---- plans ---- */
-
-static void print_image(const struct sbx_spec *spec, struct sbx_buf *out)
-{
-	static const char *const policies[] = {
-		[SBX_PULL_MISSING] = "pull it when it is missing",
-		[SBX_PULL_ALWAYS] = "pull it",
-		[SBX_PULL_NEVER] = "fail when it is missing",
-	};
-	const struct sbx_container *c = &spec->container;
-
-	if (c->dockerfile != NULL)
-		sbx_buf_printf(out, "POST /build: %s\n", c->dockerfile);
-	else if (c->image == NULL && c->choices[1] != NULL)
-		sbx_buf_printf(out, "GET /images/%s/json; when it is missing: %s, %s\n", c->choices[0],
-			       c->choices[1], policies[c->pull]);
-	else
-		sbx_buf_printf(out, "GET /images/%s/json; %s\n", engine_image_name(spec),
-			       policies[c->pull]);
-}
-
-static int print_end(const struct sbx_spec *spec, struct sbx_buf *out)
-{
-	const struct sbx_container *c = &spec->container;
-
-	if (c->commit)
-		sbx_buf_printf(out, "at the end: commit to %s\n", c->commit_tag ? c->commit_tag : "a fresh tag");
-	if (c->dockerfile != NULL && !c->keep_template)
-		sbx_buf_puts(out, "at the end: remove the image\n");
-	return 0;
-}
-
-static int print_container(const struct sbx_spec *spec, const struct engine_flavor *flavor,
-			   struct sbx_buf *out, struct sbx_error *err)
-{
-	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
-	char *text;
-
-	if (o == NULL)
-		return -(int)err->code;
-	text = json_dumps(o, JSON_INDENT(2));
-	json_decref(o);
-	if (text == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
-	print_image(spec, out);
-	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
-	free(text);
-	return print_end(spec, out);
-}
-
-static int print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
-		      struct sbx_buf *out, struct sbx_error *err)
-{
-	if (spec->container.id == NULL)
-		return print_container(spec, flavor, out, err);
-	sbx_buf_printf(out,
-		       "GET /containers/%s/json; start it when it is stopped\n"
-		       "PUT the agent into its root\nexec the agent, which removes itself, as 0:0\n",
-		       spec->container.id);
-	return 0;
-}
-
 static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
 {
 	struct engine_client *client = NULL;
@@ -612,7 +551,7 @@ static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
 	static int flavor##_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,          \
 				       struct sbx_error *err)                                     \
 	{                                                                                         \
-		return print_plan(spec, &engine_##flavor, out, err);                              \
+		return engine_print_plan(spec, &engine_##flavor, out, err);                              \
 	}                                                                                         \
 	static int flavor##_probe(struct sbx_error *err)                                          \
 	{                                                                                         \
@@ -624,7 +563,8 @@ FUNCTIONS(podman)
 
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .own_tools = true, .probe = flavor##_probe,                      \
+		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
+		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
 		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \

@@ -217,7 +217,7 @@ static void report_disk(const json_t *asked, struct sbx_report *report)
 
 	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
 		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
-			       in_root ? "in a root that can be written" : "as the image was committed");
+			       in_root ? "in a root that can be written" : "in a volume");
 	else
 		sbx_report_add(report, "disk limit", SBX_ENFORCED, "of each of the folders in memory");
 }

@@ -25,7 +25,7 @@ struct child {
 	struct child_orders orders;
 	int lock_fd, agent_fd;
 	bool become_root;
-	int taken[SBX_MOUNTS_MAX]; /* the mounts, by their numbers; -1: not taken yet */
+	int taken[PLAN_TAKES_MAX]; /* the mounts, by their numbers; -1: not taken yet */
 };
 
 static int result(long r)
@@ -41,7 +41,8 @@ static int child_take(struct child *c, const struct step *s)
 
 	if (*fd < 0)
 		*fd = (int)syscall(SYS_open_tree, AT_FDCWD, s->source,
-				   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+				   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+					   AT_SYMLINK_NOFOLLOW);
 	return result(*fd);
 }
 
@@ -309,6 +310,8 @@ static void child_take_build(struct child *c)
 	c->lock_fd = fds[next++];
 	c->agent_fd = fds[next++];
 	c->become_root = build.become_root;
+	for (int i = SBX_MOUNTS_MAX; i < PLAN_TAKES_MAX; i++)
+		c->taken[i] = -1;
 	for (int i = 0; i < SBX_MOUNTS_MAX; i++)
 		c->taken[i] = (build.taken >> i & 1) != 0 && next < count ? fds[next++] : -1;
 }

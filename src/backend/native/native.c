@@ -47,6 +47,7 @@ struct native_place {
 	char *workdir;
 	uint32_t uid, gid;
 	uint64_t limits[SBX_LIMIT_COUNT];
+	bool has_image;	      /* the root is an image's, and not the host's /usr */
 	bool unmapped_mounts; /* a mount whose owner cannot be shown as the sandbox's user */
 };
 
@@ -245,6 +246,7 @@ static struct native_place *place_new(const struct sbx_spec *spec)
 		p->cgroup.parts[i].fd = -1;
 	p->uid = spec->uid;
 	p->gid = spec->gid;
+	p->has_image = spec->root != NULL;
 	memcpy(p->limits, spec->limits, sizeof(p->limits));
 	p->workdir = strdup(spec->workdir);
 	if (p->workdir != NULL)
@@ -374,8 +376,9 @@ static void native_report(const struct sbx_place *place, struct sbx_report *repo
 	ids_describe(&p->ids, ids, sizeof(ids));
 	sbx_report_add(report, "host ids", p->ids.mode == IDS_SINGLE ? SBX_MISSING : SBX_ENFORCED,
 		       "%s", ids);
-	sbx_report_add(report, "root file system", SBX_ENFORCED,
-		       "read-only, the host's /usr and a made-up /etc");
+	sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, %s",
+		       p->has_image ? "the image's; nothing of the host's"
+				    : "the host's /usr and a made-up /etc");
 	sbx_report_add(report, "proc", SBX_ENFORCED, "fresh, masked, other users' processes hidden");
 	sbx_report_add(report, "devices", SBX_ENFORCED, "null zero full random urandom tty, own pts");
 	sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");

@@ -181,39 +181,133 @@ static void show_glob(struct plan *plan, const char *pattern)
 	globfree(&found);
 }
 
+/* Files of /etc that are always ours; PASSWD and GROUP have the sandbox's user in them. */
+static const char *const etc_own[IMAGE_ETC_COUNT] = {
+	[IMAGE_ETC_HOSTS] = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+	[IMAGE_ETC_HOSTNAME] = "sandbox\n",
+	[IMAGE_ETC_NSSWITCH] = "passwd: files\ngroup: files\nhosts: files dns\n",
+	[IMAGE_ETC_RESOLV] = "",
+};
+
+/* One of them in this folder. */
+static void add_own_file(struct plan *plan, const struct sbx_spec *spec, const char *folder,
+			 enum image_etc which)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, image_etc_names[which]);
+	if (which == IMAGE_ETC_PASSWD)
+		snprintf(text, sizeof(text),
+			 "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+			 "sandbox:x:%u:%u:sandbox:/home/sandbox:/bin/sh\n"
+			 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			 spec->uid, spec->gid);
+	else if (which == IMAGE_ETC_GROUP)
+		snprintf(text, sizeof(text), "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n",
+			 spec->gid);
+	else
+		snprintf(text, sizeof(text), "%s", etc_own[which]);
+	add_file(plan, path, text);
+}
+
+static void add_made_up_etc(struct plan *plan, const struct sbx_spec *spec)
+{
+	add_folder(plan, "/etc", 0755);
+	for (int i = 0; i < IMAGE_ETC_COUNT; i++)
+		add_own_file(plan, spec, "/etc", (enum image_etc)i);
+}
+
 static void add_etc(struct plan *plan, const struct sbx_spec *spec)
 {
-	char text[256];
-
-	add_folder(plan, "/etc", 0755);
+	add_made_up_etc(plan, spec);
 	add_folder(plan, "/etc/ssl", 0755);
-	snprintf(text, sizeof(text),
-		 "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-		 "sandbox:x:%u:%u:sandbox:/home/sandbox:/bin/sh\n"
-		 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		 spec->uid, spec->gid);
-	add_file(plan, "/etc/passwd", text);
-	snprintf(text, sizeof(text), "root:x:0:\nsandbox:x:%u:\nnogroup:x:65534:\n", spec->gid);
-	add_file(plan, "/etc/group", text);
-	add_file(plan, "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n");
-	add_file(plan, "/etc/hostname", "sandbox\n");
-	add_file(plan, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
-	add_file(plan, "/etc/resolv.conf", "");
 	for (size_t i = 0; i < sizeof(etc_shown) / sizeof(etc_shown[0]); i++)
 		show_glob(plan, etc_shown[i]);
 }
 
+/* ---- the read-only part, of an image ---- */
+
+static void take_image(struct plan *plan, const struct sbx_spec *spec, const struct image *image)
+{
+	for (size_t i = 0; i < image->count; i++) {
+		struct step *s;
+
+		if (image->entries[i].kind == IMAGE_LINK)
+			continue;
+		s = add(plan, STEP_TAKE);
+		s->source = join(plan, spec->root, image->entries[i].path);
+		s->number = SBX_MOUNTS_MAX + i;
+	}
+}
+
+static void show_entry(struct plan *plan, const struct image *image, size_t i)
+{
+	const struct image_entry *e = &image->entries[i];
+	struct step *s;
+
+	if (e->kind == IMAGE_LINK) {
+		add_link(plan, e->path, e->link);
+		return;
+	}
+	if (e->kind == IMAGE_FOLDER)
+		add_folder(plan, e->path, 0755);
+	else
+		add_file(plan, e->path, "");
+	s = add(plan, STEP_ATTACH);
+	s->number = SBX_MOUNTS_MAX + i;
+	s->source = copy(plan, e->path);
+	s->target = at_root(plan, e->path);
+	s->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+}
+
+/*
+ * Our files are shown over those that the image has: nothing can be made in it. Until then they lie
+ * where the sandbox's home will hide them.
+ */
+static void hide_etc(struct plan *plan, const struct sbx_spec *spec, const struct image *image)
+{
+	char from[96], to[64];
+
+	for (int i = 0; i < IMAGE_ETC_COUNT; i++) {
+		if ((image->etc & 1u << i) == 0)
+			continue;
+		add_own_file(plan, spec, "/home/sandbox", (enum image_etc)i);
+		snprintf(from, sizeof(from), PLAN_ROOT "/home/sandbox/%s", image_etc_names[i]);
+		snprintf(to, sizeof(to), "/etc/%s", image_etc_names[i]);
+		add_bind(plan, from, to);
+	}
+}
+
+static void add_image(struct plan *plan, const struct sbx_spec *spec, const struct image *image)
+{
+	static const char *const ours[] = {"/home", "/home/sandbox", "/opt"};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		add_folder(plan, ours[i], 0755);
+	for (size_t i = 0; i < image->count; i++)
+		show_entry(plan, image, i);
+	if (image_shows(image, "/etc") != NULL)
+		hide_etc(plan, spec, image);
+	else
+		add_made_up_etc(plan, spec);
+}
+
+/* ---- devices and folders of our own ---- */
+
 static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 				      "/dev/random", "/dev/urandom", "/dev/tty"};
 
-static void add_mount_points(struct plan *plan)
+static void add_mount_points(struct plan *plan, const struct image *image)
 {
 	static const char *const folders[] = {"/proc", "/dev", "/dev/pts", "/dev/shm", "/sandbox",
-					      "/tmp",  "/home", "/home/sandbox", "/run", "/var"};
+					      "/tmp",  "/home", "/home/sandbox", "/run"};
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		add_folder(plan, folders[i], 0755);
-	add_link(plan, "/var/tmp", "/tmp");
+	if (image_shows(image, "/var") == NULL) {
+		add_folder(plan, "/var", 0755);
+		add_link(plan, "/var/tmp", "/tmp");
+	}
 	add_link(plan, "/dev/ptmx", "pts/ptmx");
 	add_link(plan, "/dev/fd", "/proc/self/fd");
 	add_link(plan, "/dev/stdin", "/proc/self/fd/0");
@@ -365,12 +459,24 @@ static void add_mounts(struct plan *plan, const struct sbx_spec *spec, bool in_s
 	}
 }
 
-static void add_outer_mount_points(struct plan *plan, const struct sbx_spec *spec)
+/* In what an image shows nothing can be made. */
+static int add_outer_mount_points(struct plan *plan, const struct sbx_spec *spec,
+				  const struct image *image, struct sbx_error *err)
 {
 	for (size_t i = 0; i < spec->mount_count; i++) {
-		if (!is_scratch(spec->mounts[i].inside))
-			add_mount_point(plan, spec, &spec->mounts[i]);
+		const struct sbx_mount *m = &spec->mounts[i];
+		int r = 0;
+
+		if (is_scratch(m->inside))
+			continue;
+		if (image_shows(image, m->inside) != NULL)
+			r = image_check_mount(image, m, err);
+		else
+			add_mount_point(plan, spec, m);
+		if (r < 0)
+			return r;
 	}
+	return 0;
 }
 
 /* ---- the whole ---- */
@@ -400,15 +506,25 @@ void plan_free(struct plan *plan)
 		munmap(plan, sizeof(*plan));
 }
 
-int plan_make(struct plan *plan, const struct sbx_spec *spec, struct sbx_error *err)
+static int make_steps(struct plan *plan, const struct sbx_spec *spec, const struct image *image,
+		      struct sbx_error *err)
 {
+	int r;
+
 	add_text_step(plan, STEP_PRIVATE, NULL, NULL);
 	take_mounts(plan, spec);
+	take_image(plan, spec, image);
 	add_text_step(plan, STEP_TMPFS, "", "size=4m,nr_inodes=4096,mode=0755");
-	add_usr(plan);
-	add_etc(plan, spec);
-	add_mount_points(plan);
-	add_outer_mount_points(plan, spec);
+	if (spec->root != NULL) {
+		add_image(plan, spec, image);
+	} else {
+		add_usr(plan);
+		add_etc(plan, spec);
+	}
+	add_mount_points(plan, image);
+	r = add_outer_mount_points(plan, spec, image, err);
+	if (r < 0)
+		return r;
 	add_seal(plan);
 	add_proc(plan);
 	add_devices(plan);
@@ -425,6 +541,17 @@ int plan_make(struct plan *plan, const struct sbx_spec *spec, struct sbx_error *
 				"the sandbox needs more than %d steps or %u KiB of paths",
 				PLAN_STEPS_MAX, PLAN_TEXT_MAX >> 10);
 	return 0;
+}
+
+int plan_make(struct plan *plan, const struct sbx_spec *spec, struct sbx_error *err)
+{
+	struct image *image = NULL;
+	int r = spec->root != NULL ? image_look(spec->root, &image, err) : 0;
+
+	if (r == 0)
+		r = make_steps(plan, spec, image ? image : &image_none, err);
+	image_free(image);
+	return r;
 }
 
 /* ---- printing ---- */

@@ -9,9 +9,12 @@
  *
  * The new root is built at PLAN_ROOT and becomes / by STEP_PIVOT. What hides the host comes
  * first, what may be written last; STEP_SEAL makes all that stands by then read-only.
+ *
+ * Of an image (image.h) nothing is trusted: no step makes or follows anything in what it shows.
  */
 #pragma once
 
+#include "backend/native/image.h"
 #include "backend/spec.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -20,12 +23,13 @@
 #include <stdint.h>
 
 #define PLAN_ROOT      "/tmp"
-#define PLAN_STEPS_MAX 512
+#define PLAN_STEPS_MAX 640
+#define PLAN_TAKES_MAX (SBX_MOUNTS_MAX + IMAGE_ENTRIES_MAX) /* the image's come behind the user's */
 #define PLAN_TEXT_MAX  (512u << 10) /* of all strings, with their ends */
 
 enum step_kind {
 	STEP_PRIVATE, /* no mount made here is seen elsewhere */
-	STEP_TAKE,    /* take hold of the mount `source` before the root hides it; number = its place */
+	STEP_TAKE,    /* take hold of `source`, no link, before the root hides it; number = its place */
 	STEP_TMPFS,   /* target, text = options */
 	STEP_FOLDER,  /* target, mode, uid, gid */
 	STEP_FILE,    /* target, text = content, mode */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend/engine/kept.h"
+
+#include "backend/engine/client.h"
+#include "base/auto.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define IMPORT_MS   1800000
+#define LABEL	    "llm-sandbox.image"
+#define LABEL_TOOLS "llm-sandbox.image.tools"
+#define ANSWER_MAX  65536
+
+/* ---- list ---- */
+
+/* Podman has the registry that it takes a short name for before it. */
+static const char *our_name(const char *tag)
+{
+	const char *at = tag ? strstr(tag, "llm-sandbox/") : NULL;
+
+	return at != NULL && (at == tag || at[-1] == '/') ? at : tag;
+}
+
+static void tell(const json_t *image, void (*each)(const struct sbx_backend_image *, void *),
+		 void *userdata)
+{
+	const json_t *tags = json_object_get(image, "RepoTags");
+	const char *tools = json_string_value(
+		json_object_get(json_object_get(image, "Labels"), LABEL_TOOLS));
+	const char *name = our_name(json_string_value(json_array_get(tags, 0)));
+	json_int_t size = json_integer_value(json_object_get(image, "Size"));
+	json_int_t made = json_integer_value(json_object_get(image, "Created"));
+
+	if (name == NULL)
+		return;
+	each(&(struct sbx_backend_image){.name = name,
+					 .tools = tools ? tools : "",
+					 .bytes = size < 0 ? 0 : (uint64_t)size,
+					 .made = made < 0 ? 0 : (uint64_t)made},
+	     userdata);
+}
+
+static int list(const struct engine_flavor *flavor,
+		void (*each)(const struct sbx_backend_image *, void *), void *userdata,
+		struct sbx_error *err)
+{
+	static const struct engine_request request = {
+		.method = "GET",
+		.path = "/images/json?filters=%7B%22label%22%3A%5B%22" LABEL "%22%5D%7D",
+	};
+	struct engine_client *client;
+	json_t *images = NULL;
+	const json_t *image;
+	size_t i;
+	int r = engine_client_open(&client, flavor, err);
+
+	if (r < 0)
+		return r;
+	r = engine_call(client, &request, &images, err);
+	json_array_foreach (images, i, image)
+		tell(image, each, userdata);
+	json_decref(images);
+	engine_client_close(client);
+	return r;
+}
+
+/* ---- import ---- */
+
+struct answer {
+	char text[ANSWER_MAX];
+	size_t len;
+};
+
+static int keep_piece(const void *data, size_t len, void *userdata, struct sbx_error *err)
+{
+	struct answer *a = userdata;
+	size_t room = sizeof(a->text) - 1 - a->len;
+
+	(void)err;
+	len = len < room ? len : room;
+	memcpy(a->text + a->len, data, len);
+	a->len += len;
+	a->text[a->len] = '\0';
+	return 0;
+}
+
+/* JSON objects, one behind the other; one with "error" says that it failed. */
+static int check_answer(const struct answer *a, const struct engine_flavor *flavor,
+			struct sbx_error *err)
+{
+	const char *at = a->text;
+	json_error_t where;
+	json_t *object;
+	int r = 0;
+
+	while (r == 0 && (object = json_loads(at, JSON_DISABLE_EOF_CHECK, &where)) != NULL) {
+		const char *problem = json_string_value(json_object_get(object, "error"));
+
+		if (problem != NULL)
+			r = sbx_fail(err, SBX_E_UNAVAILABLE, "%s could not import the image: %.500s",
+				     flavor->title, problem);
+		json_decref(object);
+		at += where.position;
+	}
+	return r;
+}
+
+static void add_escaped(char *path, size_t size, const char *text)
+{
+	for (size_t at = strlen(path); *text != '\0' && at + 4 < size; text++, at = strlen(path))
+		snprintf(path + at, size - at, "%%%02X", (unsigned char)*text);
+}
+
+static int import(const struct engine_flavor *flavor, const struct sbx_backend_import *image,
+		  struct sbx_error *err)
+{
+	auto_free struct answer *answer = calloc(1, sizeof(*answer));
+	char path[4096];
+	struct engine_request request = {
+		.method = "POST",
+		.path = path,
+		.raw_type = "application/x-tar",
+		.raw_len = image->bytes,
+		.fill = image->read,
+		.fill_data = image->userdata,
+		.timeout_ms = IMPORT_MS,
+		.on_piece = keep_piece,
+		.userdata = answer,
+	};
+	struct engine_client *client;
+	int r;
+
+	if (answer == NULL)
+		return sbx_fail(err, SBX_E_SYSTEM, "cannot import an image: out of memory");
+	snprintf(path, sizeof(path),
+		 "/images/create?fromSrc=-&repo=llm-sandbox%%2F%s&tag=latest&changes=USER%%20sandbox"
+		 "&changes=WORKDIR%%20%%2Fsandbox&changes=LABEL%%20" LABEL "%%3D1&changes=LABEL%%20" LABEL_TOOLS
+		 "%%3D%%22",
+		 image->name);
+	add_escaped(path, sizeof(path) - 4, image->tools);
+	strcat(path, "%22");
+	r = engine_client_open(&client, flavor, err);
+	if (r < 0)
+		return r;
+	r = engine_call(client, &request, NULL, err);
+	engine_client_close(client);
+	return r < 0 ? r : check_answer(answer, flavor, err);
+}
+
+/* ---- remove ---- */
+
+static int remove_image(const struct engine_flavor *flavor, const char *name, struct sbx_error *err)
+{
+	struct engine_request request = {.method = "DELETE"};
+	struct engine_client *client;
+	char path[256];
+	int r = engine_client_open(&client, flavor, err);
+
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "/images/llm-sandbox/%.64s:latest", name);
+	request.path = path;
+	r = engine_call(client, &request, NULL, err);
+	engine_client_close(client);
+	if (r < 0 && err->code == SBX_E_NOT_FOUND)
+		return sbx_fail(err, SBX_E_NOT_FOUND, "%s has no image 'llm-sandbox/%s'", flavor->title, name);
+	return r;
+}
+
+#define FUNCTIONS(flavor)                                                                         \
+	static int flavor##_list(void (*each)(const struct sbx_backend_image *, void *),          \
+				 void *userdata, struct sbx_error *err)                           \
+	{                                                                                         \
+		return list(&engine_##flavor, each, userdata, err);                               \
+	}                                                                                         \
+	static int flavor##_import(const struct sbx_backend_import *image, struct sbx_error *err) \
+	{                                                                                         \
+		return import(&engine_##flavor, image, err);                                      \
+	}                                                                                         \
+	static int flavor##_remove(const char *name, struct sbx_error *err)                       \
+	{                                                                                         \
+		return remove_image(&engine_##flavor, name, err);                                 \
+	}                                                                                         \
+	const struct sbx_backend_images engine_images_##flavor = {                                \
+		.list = flavor##_list, .import = flavor##_import, .remove = flavor##_remove};
+
+FUNCTIONS(docker)
+FUNCTIONS(podman)

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/* Images: made, brought in, listed, removed. */
+#include <llmsandbox/image.h>
+
+#include "backend/backend.h"
+#include "base/auto.h"
+#include "core/cancel.h"
+#include "core/image_debstrap.h"
+#include "core/image_pack.h"
+#include "core/image_recipe.h"
+#include "core/image_store.h"
+#include "core/image_unpack.h"
+#include "core/toolchain.h"
+#include "lang/lang.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define MOST_BYTES  (16ull << 30)
+#define LANGUAGES   32
+#define IMAGES_MAX  4096
+
+/* An archive on its way to an engine. */
+struct packed {
+	int fd;
+	struct sbx_cancel *cancel;
+};
+
+/* ---- progress ---- */
+
+__attribute__((format(printf, 2, 3))) static void say(const struct sbx_image_make *how,
+						      const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (how->on_progress == NULL)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	how->on_progress(line, how->userdata);
+}
+
+/* ---- what tool chains it has ---- */
+
+/* Links of the image lead within the image. */
+static bool has_tool(int root_fd, const char *name)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	const char *folder = SBX_LANG_PATH;
+
+	while (*folder != '\0') {
+		size_t len = strcspn(folder, ":");
+		char path[PATH_MAX];
+		long fd;
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, name);
+		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0) {
+			close((int)fd);
+			return true;
+		}
+		folder += len + (folder[len] == ':');
+	}
+	return false;
+}
+
+static bool has_language(int root_fd, const struct sbx_lang *lang)
+{
+	for (size_t i = 0; lang->tools[i] != NULL; i++) {
+		if (!has_tool(root_fd, lang->tools[i]))
+			return false;
+	}
+	return true;
+}
+
+static int ask_language(const char *root, const struct sbx_lang *lang, char ret[SBX_VERSION_MAX],
+			struct sbx_error *err)
+{
+	auto_close int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the image '%.200s'", root);
+	if (!has_language(fd, lang))
+		return sbx_fail(err, SBX_E_NOT_FOUND, "the image has no tool chain for %s", lang->info.title);
+	return sbx_toolchain_ask(lang, root, ret, err);
+}
+
+int sbx_image_check(const char *image, struct sbx_error *err)
+{
+	auto_free char *root = NULL;
+	struct sbx_error lent;
+
+	return sbx_image_find_root(image, &root, err ? err : &lent);
+}
+
+int sbx_image_language_version(const char *image, const char *language, char **ret,
+			       struct sbx_error *err)
+{
+	const struct sbx_lang *lang = sbx_lang_find(language);
+	char version[SBX_VERSION_MAX];
+	auto_free char *root = NULL;
+	struct sbx_error lent;
+	char *copy;
+	int r;
+
+	err = err ? err : &lent;
+	if (lang == NULL)
+		return sbx_fail(err, SBX_E_NOT_FOUND, "there is no language '%.64s'", language);
+	r = sbx_image_find_root(image, &root, err);
+	if (r == 0)
+		r = ask_language(root, lang, version, err);
+	if (r < 0)
+		return r;
+	copy = strdup(version);
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep a version");
+	*ret = copy;
+	return 0;
+}
+
+/* What can be asked on this machine; nothing is missing without it. */
+static int add_tools(struct sbx_image *image, const char *root, struct sbx_error *err)
+{
+	const struct sbx_lang *lang;
+
+	image->tools = calloc(LANGUAGES, sizeof(*image->tools));
+	for (size_t i = 0; image->tools != NULL && (lang = sbx_lang_at(i)) != NULL && i < LANGUAGES; i++) {
+		struct sbx_image_tool *t = &image->tools[image->tool_count];
+		char version[SBX_VERSION_MAX];
+		struct sbx_error ignored;
+
+		if (ask_language(root, lang, version, &ignored) < 0)
+			continue;
+		image->tool_count++;
+		t->language = strdup(lang->info.id);
+		t->version = strdup(version);
+		if (t->language == NULL || t->version == NULL)
+			return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	}
+	return image->tools ? 0 : sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+}
+
+/* ---- making one ---- */
+
+/* What fills the root: an archive, a folder, or mmdebstrap. */
+struct making {
+	const struct sbx_image_make *how;
+	const char *name, *source;
+	int (*fill)(struct making *m, const struct sbx_image_unpack *unpack, struct sbx_error *err);
+	const char *from; /* file or folder */
+	const struct sbx_image_recipe *recipe;
+	const struct sbx_backend_images *images; /* who gets it; NULL: it is kept */
+	struct sbx_image_report report;
+};
+
+static int describe(const struct making *m, const char *root, struct sbx_image **ret,
+		    struct sbx_error *err)
+{
+	struct sbx_image *image = sbx_image_new(m->name, "native", m->source);
+	int r;
+
+	if (image == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	image->bytes = m->report.bytes;
+	image->made = (uint64_t)time(NULL);
+	say(m->how, "asking for the versions of its tool chains");
+	r = add_tools(image, root, err);
+	if (r < 0)
+		sbx_image_free(image);
+	else
+		*ret = image;
+	return r;
+}
+
+static int fill(struct making *m, int root_fd, struct sbx_error *err)
+{
+	struct sbx_image_unpack unpack = {
+		.root_fd = root_fd,
+		.most_bytes = m->how->most_bytes ? m->how->most_bytes : MOST_BYTES,
+		.cancel = m->how->cancel,
+	};
+	int r = m->fill(m, &unpack, err);
+
+	return r < 0 ? r : sbx_image_complete(root_fd, err);
+}
+
+/* ---- for an engine ---- */
+
+static ssize_t read_packed(void *data, size_t len, void *userdata)
+{
+	const struct packed *p = userdata;
+	ssize_t n;
+
+	if (sbx_cancel_is_killed(p->cancel))
+		return -1;
+	do
+		n = read(p->fd, data, len);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static void write_tools(const struct sbx_image *image, char *ret, size_t size)
+{
+	size_t len = 0;
+
+	ret[0] = '\0';
+	for (size_t i = 0; i < image->tool_count && len < size; i++)
+		len += (size_t)snprintf(ret + len, size - len, "%s%s-%s", i > 0 ? " " : "",
+					image->tools[i].language, image->tools[i].version);
+}
+
+static int send(const struct making *m, struct packed *p, struct sbx_image *image,
+		struct sbx_error *err)
+{
+	off_t end = lseek(p->fd, 0, SEEK_CUR);
+	char tools[512];
+	struct sbx_backend_import import = {
+		.name = m->name, .tools = tools, .bytes = (uint64_t)end, .read = read_packed, .userdata = p};
+	int r;
+
+	write_tools(image, tools, sizeof(tools));
+	if (end < 0 || lseek(p->fd, 0, SEEK_SET) < 0)
+		return sbx_fail_errno(err, errno, "cannot read the packed image");
+	say(m->how, "bringing %llu MiB into %s", (unsigned long long)end >> 20, m->how->backend);
+	r = m->images->import(&import, err);
+	if (r < 0 && sbx_cancel_is_killed(m->how->cancel))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
+	return r;
+}
+
+/* What the engine calls it, and where it is. */
+static int rename_image(const struct making *m, struct sbx_image *image, struct sbx_error *err)
+{
+	char *name = NULL, *where = strdup(m->how->backend);
+
+	if (where == NULL || asprintf(&name, "llm-sandbox/%s:latest", m->name) < 0) {
+		free(where);
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	}
+	free(image->name);
+	free(image->where);
+	image->name = name;
+	image->where = where;
+	return 0;
+}
+
+static int give_away(const struct making *m, const struct sbx_image_store *store, const char *root,
+		     struct sbx_image *image, struct sbx_error *err)
+{
+	auto_close int fd = openat(store->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct packed packed = {fd, m->how->cancel};
+	int r;
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot make a file among the images");
+	say(m->how, "packing it");
+	r = sbx_image_pack(root, fd, m->how->cancel, err);
+	if (r == 0)
+		r = send(m, &packed, image, err);
+	return r < 0 ? r : rename_image(m, image, err);
+}
+
+/* Under the lock. */
+static int make_staged(struct making *m, const struct sbx_image_store *store, struct sbx_image **ret,
+		       struct sbx_error *err)
+{
+	auto_close int root_fd = -1;
+	struct sbx_image *image = NULL;
+	char root[PATH_MAX];
+	int r = sbx_image_stage(store, m->name, &root_fd, err);
+
+	if (r == 0)
+		r = fill(m, root_fd, err);
+	if (r < 0)
+		return r;
+	snprintf(root, sizeof(root), "%.3900s/.new-%.64s/root", store->path, m->name);
+	r = describe(m, root, &image, err);
+	if (r == 0 && m->images != NULL) {
+		r = give_away(m, store, root, image, err);
+		if (r == 0)
+			*ret = take_ptr(image);
+		sbx_image_free(image);
+		return r;
+	}
+	if (r == 0 && sbx_cancel_is_killed(m->how->cancel))
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
+	if (r == 0)
+		r = sbx_image_publish(store, image, err);
+	sbx_image_free(image);
+	return r < 0 ? r : sbx_image_read(store, m->name, ret, err);
+}
+
+static int make(struct making *m, struct sbx_image **ret, struct sbx_error *err)
+{
+	auto_close int lock_fd = -1;
+	struct sbx_image *image = NULL;
+	struct sbx_image_store store;
+	int r = sbx_image_check_name(m->name, err);
+
+	if (r == 0)
+		r = sbx_image_store_open(&store, err);
+	if (r < 0)
+		return r;
+	r = sbx_image_lock(&store, m->name, &lock_fd, err);
+	if (r == 0) {
+		r = make_staged(m, &store, &image, err);
+		sbx_image_unstage(&store, m->name);
+	}
+	sbx_image_store_close(&store);
+	if (ret != NULL)
+		*ret = image;
+	else
+		sbx_image_free(image);
+	return r;
+}
+
+/* *ret: NULL when they are kept in the cache folder, for the native backend. */
+static int find_images(const char *backend, const struct sbx_backend_images **ret,
+		       struct sbx_error *err)
+{
+	const struct sbx_backend *found = sbx_backend_find(backend ? backend : "native");
+
+	*ret = found ? sbx_backend_images(found) : NULL;
+	if (*ret != NULL || (found != NULL && !sbx_backend_has_own_tools(found)))
+		return 0;
+	return sbx_fail(err, SBX_E_NOT_FOUND, "there is no backend '%.64s' that has images; there is: %s",
+			backend, sbx_backend_names());
+}
+
+/* ---- build ---- */
+
+static int fill_by_debstrap(struct making *m, const struct sbx_image_unpack *unpack,
+			    struct sbx_error *err)
+{
+	struct sbx_debstrap *d;
+	int r = sbx_debstrap_start(m->recipe, m->how, &d, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_image_unpack_tar(unpack, sbx_debstrap_read, d, &m->report, err);
+	return sbx_debstrap_end(d, r, err);
+}
+
+static int find_recipe(const char *language, const struct sbx_image_recipe **ret,
+		       struct sbx_error *err)
+{
+	const struct sbx_lang *lang = sbx_lang_find(language);
+
+	for (const struct sbx_image_recipe *r = sbx_image_recipes; lang != NULL && r->language != NULL; r++) {
+		if (strcmp(r->language, lang->info.id) == 0) {
+			*ret = r;
+			return 0;
+		}
+	}
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"there is no language '%.64s' to make an image for; 'llm-sandbox languages' lists them",
+			language);
+}
+
+int sbx_image_build(const char *language, const struct sbx_image_make *how, struct sbx_image **ret,
+		    struct sbx_error *err)
+{
+	struct making m = {.how = how, .source = "mmdebstrap", .fill = fill_by_debstrap};
+	struct sbx_error lent;
+	int r;
+
+	err = err ? err : &lent;
+	r = find_recipe(language, &m.recipe, err);
+	if (r == 0)
+		r = find_images(how->backend, &m.images, err);
+	if (r < 0)
+		return r;
+	m.name = how->name ? how->name : m.recipe->language;
+	r = make(&m, ret, err);
+	return r < 0 ? sbx_wrap(err, "cannot make the image '%.64s'", m.name) : 0;
+}
+
+/* ---- import ---- */
+
+static ssize_t read_file(void *data, size_t len, void *userdata, struct sbx_error *err)
+{
+	ssize_t n;
+
+	do
+		n = read(*(const int *)userdata, data, len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		sbx_fail_errno(err, errno, "cannot read the archive");
+	return n;
+}
+
+static int fill_from_archive(struct making *m, const struct sbx_image_unpack *unpack,
+			     struct sbx_error *err)
+{
+	auto_close int fd = open(m->from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open '%.200s'", m->from);
+	return sbx_image_unpack_tar(unpack, read_file, &fd, &m->report, err);
+}
+
+static int fill_from_folder(struct making *m, const struct sbx_image_unpack *unpack,
+			    struct sbx_error *err)
+{
+	auto_free char *folder = NULL;
+	auto_free char *named = NULL;
+	int r;
+
+	/* Whatever it is called, here it is a folder. */
+	if (asprintf(&named, "%s%s", m->from[0] == '/' ? "" : "./", m->from) < 0)
+		return sbx_fail_errno(err, ENOMEM, "cannot name a folder");
+	r = sbx_image_find_root(named, &folder, err);
+	return r < 0 ? r : sbx_image_unpack_folder(unpack, folder, &m->report, err);
+}
+
+int sbx_image_import(const char *from, const struct sbx_image_make *how, struct sbx_image **ret,
+		     struct sbx_image_report *ret_report, struct sbx_error *err)
+{
+	struct making m = {.how = how, .name = how->name, .source = "tar", .fill = fill_from_archive,
+			   .from = from};
+	struct sbx_error lent;
+	struct stat st;
+	int r;
+
+	err = err ? err : &lent;
+	if (how->name == NULL)
+		return sbx_fail(err, SBX_E_INVALID, "an image that is imported needs a name");
+	if (stat(from, &st) < 0)
+		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
+				"cannot import '%.200s': %s", from, strerror(errno));
+	if (S_ISDIR(st.st_mode)) {
+		m.source = "folder";
+		m.fill = fill_from_folder;
+	}
+	r = find_images(how->backend, &m.images, err);
+	if (r == 0)
+		r = make(&m, ret, err);
+	if (r < 0)
+		return sbx_wrap(err, "cannot import '%.200s'", from);
+	if (ret_report != NULL)
+		*ret_report = m.report;
+	return 0;
+}
+
+/* ---- list and remove ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct sbx_image *const *)a)->name, (*(struct sbx_image *const *)b)->name);
+}
+
+static size_t read_all(const struct sbx_image_store *store, struct sbx_image **list)
+{
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	size_t count = 0;
+
+	if (folder == NULL && fd >= 0)
+		close(fd);
+	while (folder != NULL && count < IMAGES_MAX && (entry = readdir(folder)) != NULL) {
+		struct sbx_error ignored;
+
+		if (sbx_image_read(store, entry->d_name, &list[count], &ignored) == 0)
+			count++;
+	}
+	if (folder != NULL)
+		closedir(folder);
+	return count;
+}
+
+/* All images, wherever they are. */
+struct listing {
+	struct sbx_image **list;
+	size_t count;
+	const char *where;
+};
+
+/* "python-3.11.2 ruby-3.1.2", out of a label. */
+static void split_tools(struct sbx_image *image, const char *text)
+{
+	char copy[512], *rest = copy, *word;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	image->tools = calloc(LANGUAGES, sizeof(*image->tools));
+	while (image->tools != NULL && image->tool_count < LANGUAGES && (word = strsep(&rest, " ")) != NULL) {
+		struct sbx_image_tool *t = &image->tools[image->tool_count];
+		char *dash = strchr(word, '-');
+
+		if (dash == NULL || strspn(dash + 1, "0123456789.") != strlen(dash + 1))
+			continue;
+		*dash = '\0';
+		if (sbx_lang_find(word) == NULL)
+			continue;
+		t->language = strdup(word);
+		t->version = strdup(dash + 1);
+		image->tool_count++;
+	}
+}
+
+static void take_image(const struct sbx_backend_image *found, void *userdata)
+{
+	struct listing *l = userdata;
+	struct sbx_image *image =
+		l->count < IMAGES_MAX ? sbx_image_new(found->name, l->where, "") : NULL;
+
+	if (image == NULL)
+		return;
+	image->bytes = found->bytes;
+	image->made = found->made;
+	split_tools(image, found->tools);
+	l->list[l->count++] = image;
+}
+
+static int list_kept(struct listing *l, struct sbx_error *err)
+{
+	struct sbx_image_store store;
+	int r = sbx_image_store_open(&store, err);
+
+	if (r < 0)
+		return r;
+	l->count += read_all(&store, l->list + l->count);
+	sbx_image_store_close(&store);
+	return 0;
+}
+
+static int list_of(struct listing *l, const char *backend, struct sbx_error *err)
+{
+	const struct sbx_backend_images *images;
+	size_t from = l->count;
+	int r = find_images(backend, &images, err);
+
+	l->where = backend;
+	if (r == 0)
+		r = images ? images->list(take_image, l, err) : list_kept(l, err);
+	qsort(l->list + from, l->count - from, sizeof(l->list[0]), by_name);
+	return r;
+}
+
+/* An engine that is not here has none. */
+static int list_all(struct listing *l, struct sbx_error *err)
+{
+	static const char *const engines[] = {"docker", "podman"};
+	struct sbx_error ignored;
+	int r = list_of(l, "native", err);
+
+	for (size_t i = 0; r == 0 && i < sizeof(engines) / sizeof(engines[0]); i++)
+		list_of(l, engines[i], &ignored);
+	return r;
+}
+
+int sbx_image_list(const char *backend, struct sbx_image ***ret, size_t *ret_count,
+		   struct sbx_error *err)
+{
+	struct listing l = {.list = calloc(2 * IMAGES_MAX, sizeof(struct sbx_image *))};
+	struct sbx_error lent;
+	int r;
+
+	err = err ? err : &lent;
+	if (l.list == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot list the images");
+	r = backend ? list_of(&l, backend, err) : list_all(&l, err);
+	if (r < 0) {
+		for (size_t i = 0; i < l.count; i++)
+			sbx_image_free(l.list[i]);
+		free(l.list);
+		return r;
+	}
+	*ret = l.list;
+	*ret_count = l.count;
+	return 0;
+}
+
+int sbx_image_remove(const char *name, const char *backend, struct sbx_error *err)
+{
+	const struct sbx_backend_images *images = NULL;
+	auto_close int lock_fd = -1;
+	struct sbx_image_store store;
+	struct sbx_error lent;
+	int r;
+
+	err = err ? err : &lent;
+	r = find_images(backend, &images, err);
+	if (r == 0)
+		r = sbx_image_check_name(name, err);
+	if (r < 0 || images != NULL)
+		return r < 0 ? r : images->remove(name, err);
+	r = sbx_image_store_open(&store, err);
+	if (r < 0)
+		return r;
+	r = sbx_image_lock(&store, name, &lock_fd, err);
+	if (r == 0)
+		r = sbx_image_discard(&store, name, err);
+	sbx_image_store_close(&store);
+	return r;
+}

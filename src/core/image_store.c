@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/image_store.h"
+
+#include "base/auto.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "core/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define RECORD_MAX (64u << 10)
+#define TOOLS_MAX  32
+
+/* ---- the folder ---- */
+
+int sbx_image_store_open(struct sbx_image_store *ret, struct sbx_error *err)
+{
+	struct sbx_image_store store = {.fd = -1};
+	char cache[PATH_MAX];
+
+	if (sbx_cache_path(cache) &&
+	    snprintf(store.path, sizeof(store.path), "%s/images", cache) < PATH_MAX - 160)
+		store.fd = sbx_cache_open("images", true);
+	if (store.fd < 0)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"there is no cache folder for images that this user can write and others "
+				"cannot; set XDG_CACHE_HOME to one");
+	*ret = store;
+	return 0;
+}
+
+void sbx_image_store_close(struct sbx_image_store *store)
+{
+	if (store->fd >= 0)
+		close(store->fd);
+}
+
+uint64_t sbx_image_free_bytes(int fd)
+{
+	struct statvfs st;
+
+	return fstatvfs(fd, &st) < 0 ? 0 : (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+/* ---- names ---- */
+
+int sbx_image_check_name(const char *name, struct sbx_error *err)
+{
+	size_t len = strlen(name);
+
+	if (len > 0 && len <= 64 && strchr("._-", name[0]) == NULL &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == len)
+		return 0;
+	return sbx_fail(err, SBX_E_INVALID,
+			"'%.80s' cannot be the name of an image: small letters and digits, and '.', '_' and "
+			"'-' behind the first, 64 at most",
+			name);
+}
+
+bool sbx_image_is_folder(const char *image)
+{
+	return image[0] == '/' || strcmp(image, ".") == 0 || strcmp(image, "..") == 0 ||
+	       strncmp(image, "./", 2) == 0 || strncmp(image, "../", 3) == 0;
+}
+
+static int not_found(const char *name, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"there is no image '%.64s' for the native backend; 'llm-sandbox image list' has those "
+			"that there are, and 'image build' and 'image import' make one",
+			name);
+}
+
+static int find_folder(const char *image, char **ret, struct sbx_error *err)
+{
+	auto_free char *path = realpath(image, NULL);
+	struct stat st, host;
+
+	if (path == NULL || stat(path, &st) < 0)
+		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
+				"cannot use the folder '%.200s' as an image: %s", image, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the image '%.200s' is no folder; 'llm-sandbox image import' makes an image "
+				"of an archive",
+				image);
+	if (stat("/", &host) == 0 && host.st_ino == st.st_ino && host.st_dev == st.st_dev)
+		return sbx_fail(err, SBX_E_INVALID,
+				"the image '%.64s' is this machine's own root; without an image it is shown as "
+				"much of it as is safe",
+				image);
+	*ret = take_ptr(path);
+	return 0;
+}
+
+int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err)
+{
+	auto_close int fd = -1, root_fd = -1;
+	char cache[PATH_MAX], path[128];
+	struct sbx_error ignored;
+	struct stat st;
+
+	if (sbx_image_is_folder(image))
+		return find_folder(image, ret, err);
+	snprintf(path, sizeof(path), "%.64s/root", image);
+	if (sbx_image_check_name(image, &ignored) == 0 && sbx_cache_path(cache))
+		fd = sbx_cache_open("images", false);
+	if (fd >= 0)
+		root_fd = openat(fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (root_fd < 0 || fstat(root_fd, &st) < 0 || !sbx_cache_is_ours(&st))
+		return not_found(image, err);
+	if (asprintf(ret, "%s/images/%s", cache, path) < 0)
+		return sbx_fail_errno(err, ENOMEM, "cannot name an image");
+	return 0;
+}
+
+/* ---- the record ---- */
+
+struct sbx_image *sbx_image_new(const char *name, const char *where, const char *source)
+{
+	struct sbx_image *image = calloc(1, sizeof(*image));
+
+	if (image == NULL)
+		return NULL;
+	image->name = strdup(name);
+	image->where = strdup(where);
+	image->source = strdup(source);
+	if (image->name != NULL && image->where != NULL && image->source != NULL)
+		return image;
+	sbx_image_free(image);
+	return NULL;
+}
+
+void sbx_image_free(struct sbx_image *image)
+{
+	if (image == NULL)
+		return;
+	for (size_t i = 0; i < image->tool_count; i++) {
+		free(image->tools[i].language);
+		free(image->tools[i].version);
+	}
+	free(image->tools);
+	free(image->name);
+	free(image->where);
+	free(image->source);
+	free(image->path);
+	free(image);
+}
+
+static json_t *to_json(const struct sbx_image *image)
+{
+	json_t *tools = json_object();
+
+	for (size_t i = 0; i < image->tool_count; i++)
+		json_object_set_new(tools, image->tools[i].language, json_string(image->tools[i].version));
+	return json_pack("{s:s, s:I, s:I, s:o}", "source", image->source, "bytes",
+			 (json_int_t)image->bytes, "made", (json_int_t)image->made, "tools", tools);
+}
+
+static bool add_tools(struct sbx_image *image, json_t *tools)
+{
+	const char *language;
+	json_t *version;
+
+	image->tools = calloc(TOOLS_MAX, sizeof(*image->tools));
+	json_object_foreach(tools, language, version) {
+		struct sbx_image_tool *t = image->tools ? &image->tools[image->tool_count] : NULL;
+
+		if (t == NULL || image->tool_count == TOOLS_MAX || !json_is_string(version))
+			return false;
+		image->tool_count++;
+		t->language = strdup(language);
+		t->version = strdup(json_string_value(version));
+		if (t->language == NULL || t->version == NULL)
+			return false;
+	}
+	return image->tools != NULL;
+}
+
+static struct sbx_image *from_json(const char *name, const json_t *record)
+{
+	const char *source = json_string_value(json_object_get(record, "source"));
+	json_int_t bytes = json_integer_value(json_object_get(record, "bytes"));
+	json_int_t made = json_integer_value(json_object_get(record, "made"));
+	struct sbx_image *image = source ? sbx_image_new(name, "native", source) : NULL;
+
+	if (image == NULL)
+		return NULL;
+	image->bytes = bytes < 0 ? 0 : (uint64_t)bytes;
+	image->made = made < 0 ? 0 : (uint64_t)made;
+	if (add_tools(image, json_object_get(record, "tools")))
+		return image;
+	sbx_image_free(image);
+	return NULL;
+}
+
+int sbx_image_read(const struct sbx_image_store *store, const char *name, struct sbx_image **ret,
+		   struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	struct sbx_image *image = NULL;
+	json_t *record = NULL;
+	char path[128];
+	size_t len;
+	int r = sbx_image_check_name(name, err);
+
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/image.json", name);
+	if (sbx_read_file(store->fd, path, RECORD_MAX, &text, &len, err) == 0)
+		record = json_loadb(text, len, 0, NULL);
+	if (record != NULL)
+		image = from_json(name, record);
+	json_decref(record);
+	if (image == NULL)
+		return not_found(name, err);
+	if (asprintf(&image->path, "%s/%s/root", store->path, name) < 0) {
+		image->path = NULL;
+		sbx_image_free(image);
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	}
+	*ret = image;
+	return 0;
+}
+
+static int write_record(int folder_fd, const struct sbx_image *image, struct sbx_error *err)
+{
+	auto_close int fd = openat(folder_fd, "image.json",
+				   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	json_t *record = to_json(image);
+	auto_free char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+	int r;
+
+	json_decref(record);
+	if (text == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	r = fd < 0 ? -errno : sbx_write_all(fd, text, strlen(text));
+	return r < 0 ? sbx_fail_errno(err, -r, "cannot write the record of an image") : 0;
+}
+
+/* ---- coming and going ---- */
+
+int sbx_image_lock(const struct sbx_image_store *store, const char *name, int *ret_fd,
+		   struct sbx_error *err)
+{
+	auto_close int fd = -1;
+	char path[96];
+
+	snprintf(path, sizeof(path), ".lock-%.64s", name);
+	fd = openat(store->fd, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the lock of the image '%s'", name);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"somebody else makes or removes the image '%s' just now; try again when that "
+				"has ended",
+				name);
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+static void remove_folder(const struct sbx_image_store *store, const char *prefix, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s%s", store->path, prefix, name) < PATH_MAX)
+		sbx_remove_tree(path);
+}
+
+void sbx_image_unstage(const struct sbx_image_store *store, const char *name)
+{
+	remove_folder(store, ".new-", name);
+	remove_folder(store, ".old-", name);
+}
+
+static int make_folder(int fd, const char *path, mode_t mode, struct sbx_error *err)
+{
+	/* The mode whatever the umask. */
+	if (mkdirat(fd, path, mode) < 0 || fchmodat(fd, path, mode, 0) < 0)
+		return sbx_fail_errno(err, errno, "cannot make the folder '%s' among the images", path);
+	return 0;
+}
+
+int sbx_image_stage(const struct sbx_image_store *store, const char *name, int *ret_root_fd,
+		    struct sbx_error *err)
+{
+	char path[128];
+	int r;
+
+	sbx_image_unstage(store, name);
+	snprintf(path, sizeof(path), ".new-%.64s", name);
+	r = make_folder(store->fd, path, 0755, err);
+	if (r < 0)
+		return r;
+	strcat(path, "/root");
+	r = make_folder(store->fd, path, 0755, err);
+	if (r < 0)
+		return r;
+	*ret_root_fd = openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret_root_fd < 0 ? sbx_fail_errno(err, errno, "cannot open '%s'", path) : 0;
+}
+
+int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_image *image,
+		      struct sbx_error *err)
+{
+	auto_close int fd = -1;
+	char new[96], old[96];
+	int r;
+
+	snprintf(new, sizeof(new), ".new-%.64s", image->name);
+	snprintf(old, sizeof(old), ".old-%.64s", image->name);
+	fd = openat(store->fd, new, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open '%s'", new);
+	r = write_record(fd, image, err);
+	if (r < 0)
+		return r;
+	if (renameat(store->fd, image->name, store->fd, old) < 0 && errno != ENOENT)
+		return sbx_fail_errno(err, errno, "cannot replace the image '%s'", image->name);
+	if (renameat(store->fd, new, store->fd, image->name) < 0) {
+		r = sbx_fail_errno(err, errno, "cannot keep the image '%s'", image->name);
+		renameat(store->fd, old, store->fd, image->name);
+	}
+	return r;
+}
+
+int sbx_image_discard(const struct sbx_image_store *store, const char *name, struct sbx_error *err)
+{
+	char old[96];
+
+	snprintf(old, sizeof(old), ".old-%.64s", name);
+	sbx_image_unstage(store, name);
+	if (renameat(store->fd, name, store->fd, old) < 0)
+		return errno == ENOENT ? not_found(name, err)
+				       : sbx_fail_errno(err, errno, "cannot remove the image '%s'", name);
+	remove_folder(store, ".old-", name);
+	return 0;
+}

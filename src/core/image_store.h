@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where images for the native backend are kept, below the cache folder (core/cache.h):
+ *
+ *	images/NAME/root/	the root file system: files of ours, and nobody else can write to them
+ *	images/NAME/image.json	what it is; there is an image when this file is there
+ *	images/.lock-NAME	held by whoever makes or removes NAME
+ *	images/.new-NAME/	half-made; whoever gets the lock of NAME may throw it away
+ *	images/.old-NAME/	on its way out, in the same way
+ *
+ * All of it may be deleted at any time; sandboxes that use it lose it.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <llmsandbox/image.h>
+
+#include <limits.h>
+
+struct sbx_image_store {
+	int fd; /* of images/ */
+	char path[PATH_MAX];
+};
+
+int sbx_image_store_open(struct sbx_image_store *ret, struct sbx_error *err);
+void sbx_image_store_close(struct sbx_image_store *store);
+
+/* 0 when an image can have this name: a letter or digit, then those and "._-", 64 at most. */
+int sbx_image_check_name(const char *name, struct sbx_error *err);
+
+/* Whether an image is named as a folder: "/x", "./x", "../x". */
+bool sbx_image_is_folder(const char *image);
+
+/*
+ * The root of an image that is named or a folder, absolute and without links; free() *ret.
+ * SBX_E_NOT_FOUND; SBX_E_INVALID for the root of this machine.
+ */
+int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err);
+
+/* Take the lock of a name; SBX_E_UNAVAILABLE at once when somebody has it. */
+int sbx_image_lock(const struct sbx_image_store *store, const char *name, int *ret_fd,
+		   struct sbx_error *err);
+
+/* Under the lock: an empty folder to make the root in, and what is left of others thrown away. */
+int sbx_image_stage(const struct sbx_image_store *store, const char *name, int *ret_root_fd,
+		    struct sbx_error *err);
+void sbx_image_unstage(const struct sbx_image_store *store, const char *name);
+
+/* Under the lock: what was staged is the image now, in place of the one before. */
+int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_image *image,
+		      struct sbx_error *err);
+
+/* Under the lock. */
+int sbx_image_discard(const struct sbx_image_store *store, const char *name, struct sbx_error *err);
+
+int sbx_image_read(const struct sbx_image_store *store, const char *name, struct sbx_image **ret,
+		   struct sbx_error *err);
+
+/* Bytes that may still be written where images are kept. */
+uint64_t sbx_image_free_bytes(int fd);
+
+/* An empty one of this name, or NULL without memory. */
+struct sbx_image *sbx_image_new(const char *name, const char *where, const char *source);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The one program of the tests' images, static: has PATH..., cat FILE, ls FOLDER, write FILE. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int list(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			printf("%s\n", entry->d_name);
+	return dir == NULL;
+}
+
+static int copy(const char *path)
+{
+	char data[4096];
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, data, sizeof(data))) > 0)
+		fwrite(data, 1, (size_t)n, stdout);
+	return fd < 0 ? errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct stat st;
+
+	if (argc < 3)
+		return 99;
+	if (strcmp(argv[1], "ls") == 0)
+		return list(argv[2]);
+	if (strcmp(argv[1], "cat") == 0)
+		return copy(argv[2]);
+	if (strcmp(argv[1], "write") == 0)
+		return open(argv[2], O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
+	for (int i = 2; i < argc; i++)
+		printf("%s %s\n", argv[i], stat(argv[i], &st) == 0 ? "yes" : "no");
+	return 0;
+}
