@@ -279,6 +279,9 @@ int sbx_kernel_launch(struct sbx_kernel *k, const char *support, const char *set
 	struct sbx_error ignored;
 	int r;
 
+	/* A sandbox that is still being made would not come of it otherwise. */
+	if (sbx_cancel_is_killed(cancel))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled before the kernel '%s' started", k->name);
 	sbx_kernel_bury(k);
 	sbx_background_init(&k->b, k->session, &k->io);
 	sbx_control_init(&k->control, sbx_kernel_on_message, k);
