@@ -88,7 +88,8 @@ SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
 
 /*
  * The folder that programs start in and code is put in (default /sandbox): absolute, without
- * "..", below /sandbox, /tmp, /home/sandbox or a writable mount; made when it is missing.
+ * "..", below /sandbox, /tmp, /home/sandbox or a writable mount; made when it is missing. In a container it
+ * may be anywhere: what the image has there is seen, and can be changed.
  */
 SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
 

@@ -11,6 +11,7 @@
 #include "agent/guest.h"
 #include "agent/programs.h"
 #include "agent/proxy.h"
+#include "agent/usage.h"
 #include "wire/conn.h"
 
 #define AGENT_STREAM_FD 3
@@ -28,6 +29,8 @@ struct agent {
 	struct transfer transfer;
 	struct proxy proxy;
 	struct guest guest;
+	char **folders; /* to be the user's own, NULL-terminated; or NULL */
+	struct usage usage;
 };
 
 /* Act on one frame of the host; -code ends the agent. */

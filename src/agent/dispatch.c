@@ -6,14 +6,35 @@
 #include "base/auto.h"
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 static int malformed(const struct wire_frame *frame, struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_PROTOCOL, "malformed %s", wire_type_name(frame->type));
+}
+
+/*
+ * Folders that an engine has made, as root's and for everybody, become the user's own: tools refuse
+ * to work in a folder that is somebody else's. Where we may not do that they stay as they are, as does
+ * /tmp, which is everybody's everywhere.
+ */
+static void hand_over(const struct agent *a)
+{
+	for (char **folder = a->folders; folder != NULL && *folder != NULL; folder++) {
+		auto_close int fd = open(*folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (strcmp(*folder, "/tmp") == 0)
+			continue;
+		if (fd >= 0 && fchmod(fd, 0755) == 0 && fchown(fd, a->setup.uid, a->setup.gid) < 0)
+			fchmod(fd, 01777);
+	}
 }
 
 static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_error *err)
@@ -28,6 +49,7 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 	r = guest_make_folder(&a->guest, &a->setup);
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot make the work folder '%.128s'", a->setup.workdir);
+	hand_over(a);
 	r = agent_fence_up(&a->fence, &a->setup, &ready);
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");

@@ -125,6 +125,8 @@ static int wait_ms(const struct agent *a)
 	if (transfer_wants_turn(&a->transfer, &a->conn))
 		return 0;
 	deadline_ns = earlier(deadline_ns, a->life_ends_ns);
+	if (programs_run_in_front(&a->programs))
+		deadline_ns = earlier(deadline_ns, usage_deadline_ns(&a->usage));
 	return sbx_poll_ms(deadline_ns);
 }
 
@@ -148,6 +150,8 @@ static int turn(struct agent *a, struct sbx_error *err)
 		r = read_frames(a, err);
 	if (r < 0)
 		return r;
+	if (programs_run_in_front(&a->programs))
+		usage_tell(&a->usage, &a->conn, false);
 	programs_pump(&a->programs, &a->conn);
 	proxy_pump(&a->proxy, &a->conn, proxy_fds);
 	transfer_pump(&a->transfer, &a->conn);
@@ -187,7 +191,7 @@ static void open_stream(struct agent *a, bool in_pipes)
 }
 
 /*
- * Folders in memory that are for programs. A runtime gives a tmpfs the mode of the folder that it hides,
+ * Folders in memory that are for programs, until they are the user's own (see dispatch.c). A runtime gives a tmpfs the mode of the folder that it hides,
  * whatever mode was asked for.
  */
 static void open_folders(char **paths)
@@ -210,13 +214,16 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[2], "--guest") == 0)
 		guest_arrive(&agent.guest, argv[0]);
 	else if (in_pipes)
-		open_folders(argv + 2);
+		open_folders((agent.folders = argv + 2));
 	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
 	open_stream(&agent, in_pipes);
 	agent.joined = (struct sbx_buf)SBX_BUF_INIT(WIRE_MESSAGE_MAX);
 	agent.fence.landlock_fd = -1;
-	programs_init(&agent.programs);
+	usage_init(&agent.usage);
+	if (in_pipes)
+		usage_open(&agent.usage, agent.guest.is_guest);
+	programs_init(&agent.programs, &agent.usage);
 	proxy_init(&agent.proxy);
 	agent.signal_fd = open_signal_fd();
 	if (agent.signal_fd < 0)

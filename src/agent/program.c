@@ -60,6 +60,7 @@ void program_start(struct program *p, struct sbx_conn *conn, uint32_t channel,
 		return;
 	}
 	*p = (struct program){
+		.usage = p->usage,
 		.start_ns = sbx_now_ns(),
 		.cpu_ms = exec->cpu_ms,
 		.has_control = (exec->flags & WIRE_EXEC_CONTROL) != 0,
@@ -213,6 +214,7 @@ static void send_exit(struct program *p, struct sbx_conn *conn)
 	/* A program that a kill of ours met after its own exit has no signal to tell. */
 	if (m.reason != WIRE_EXITED && !signalled)
 		m.status = SIGKILL;
+	usage_tell(p->usage, conn, true);
 	wire_exit_format(&payload, &m);
 	send_bytes(conn, WIRE_EXIT, p->channel, payload.data, payload.len);
 	sbx_buf_done(&payload);

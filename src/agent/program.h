@@ -13,6 +13,7 @@
 #include "agent/output.h"
 #include "agent/supervisor.h"
 #include "agent/tree.h"
+#include "agent/usage.h"
 #include "wire/conn.h"
 #include "wire/message.h"
 
@@ -31,6 +32,7 @@ struct program {
 	struct input input;
 	struct output outputs[2];
 	struct control control; /* of one that has it; its fd is -1 else */
+	struct usage *usage;	/* the sandbox's */
 };
 
 #define PROGRAM_POLLFDS 5

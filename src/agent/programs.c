@@ -3,12 +3,13 @@
 
 #include "agent/send.h"
 
-void programs_init(struct programs *p)
+void programs_init(struct programs *p, struct usage *usage)
 {
 	*p = (struct programs){0};
 	for (size_t i = 0; i < PROGRAMS_MAX; i++) {
 		p->list[i].supervisor.fd = -1;
 		p->list[i].tree.supervisors = &p->supervisors;
+		p->list[i].usage = usage;
 	}
 }
 
@@ -43,6 +44,11 @@ struct program *programs_find(struct programs *p, uint32_t channel)
 			return &p->list[i];
 	}
 	return NULL;
+}
+
+bool programs_run_in_front(const struct programs *p)
+{
+	return p->list[0].channel != 0;
 }
 
 size_t programs_poll(const struct programs *p, const struct sbx_conn *conn,

@@ -15,7 +15,8 @@ struct programs {
 	struct agent_supervisors supervisors;
 };
 
-void programs_init(struct programs *p);
+/* usage is the sandbox's, told before each end. */
+void programs_init(struct programs *p, struct usage *usage);
 
 /* Start one; what goes wrong is told to the host on its channel. */
 void programs_start(struct programs *p, struct sbx_conn *conn, uint32_t channel,
@@ -23,6 +24,8 @@ void programs_start(struct programs *p, struct sbx_conn *conn, uint32_t channel,
 
 /* The one that has this channel, or NULL. */
 struct program *programs_find(struct programs *p, uint32_t channel);
+
+bool programs_run_in_front(const struct programs *p);
 
 /* What to wait for: how many of fds; and until when (0: for ever). */
 size_t programs_poll(const struct programs *p, const struct sbx_conn *conn,

@@ -92,6 +92,9 @@ int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struc
 const char *const *sbx_place_env(const struct sbx_place *place);
 
 /* The image that the place is kept as when it is closed, or NULL. */
+/* The folder inside that has the embedded files of the spec from the start, or NULL. */
+const char *sbx_place_embedded(const struct sbx_place *place);
+
 const char *sbx_place_commit_tag(const struct sbx_place *place);
 
 /*

@@ -26,6 +26,7 @@ struct sbx_backend {
 	int (*setup)(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err);
 	const char *const *(*env)(const struct sbx_place *place);      /* or NULL: no image, */
 	const char *(*commit_tag)(const struct sbx_place *place); /* and nothing is kept */
+	const char *(*embedded)(const struct sbx_place *place);   /* or NULL: they are not there */
 	int (*failure)(struct sbx_place *place, struct sbx_error *err);
 	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
 	void (*usage_reset)(struct sbx_place *place);

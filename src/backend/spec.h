@@ -8,6 +8,7 @@
 #include <llmsandbox/container.h>
 #include <llmsandbox/spec.h>
 
+struct sbx_embedded_file;
 struct sbx_network;
 struct json_t;
 
@@ -51,6 +52,8 @@ struct sbx_spec {
 	char *workdir; /* owned */
 	struct sbx_container container;
 	const char *root; /* of core's copy: the folder of an image that is the sandbox's own root, or NULL */
+	const struct sbx_embedded_file *embedded; /* what artifacts and kernels need inside: for a … */
+	const char *embedded_version;		  /* … place that keeps it at hand; never NULL */
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */

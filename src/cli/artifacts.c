@@ -71,6 +71,14 @@ bool artifacts_name_is_good(const char *name)
 
 /* ---- saving ---- */
 
+/* What goes on in a kernel may write to it still; it is no reason to fill this machine's disk. */
+static uint64_t most_bytes(const struct sbx_artifact *a)
+{
+	uint64_t room = (uint64_t)1 << 20;
+
+	return a->size < UINT64_MAX / 2 - room ? 2 * a->size + room : UINT64_MAX;
+}
+
 static int save_one(const struct site *site, const struct sbx_artifact *a, const char *folder,
 		    struct sbx_error *err)
 {
@@ -82,7 +90,7 @@ static int save_one(const struct site *site, const struct sbx_artifact *a, const
 	n = snprintf(to, sizeof(to), "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, a->name);
 	if (n >= PATH_MAX)
 		return cli_fail(err, SBX_E_INVALID, "'%s' has too long a path", a->name);
-	return site_save(site, a->path, to, err);
+	return site_save(site, a->path, to, most_bytes(a), err);
 }
 
 bool artifacts_save(const struct site *site, const struct sbx_result *result, const char *folder,

@@ -44,6 +44,8 @@ static struct sbx_copy copy_for(struct request *q)
 		.progress = request_flag(q, "progress") ? tell_progress : NULL,
 		.userdata = q,
 		.cancel = q->cancel,
+		.most_bytes = request_number(q, "most_bytes"),
+		.most_files = request_number(q, "most_files"),
 	};
 }
 

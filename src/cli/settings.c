@@ -420,9 +420,10 @@ int settings_finish(struct settings *s, struct sbx_error *err)
 {
 	int r = add_mounts(s, err);
 
+	if (r == 0 && s->spec != NULL)
+		r = settings_finish_container(s, err);
+	/* Which folders there are depends on the backend. */
 	if (r == 0 && s->workdir != NULL)
 		r = sbx_spec_set_workdir(s->spec, s->workdir, err);
-	if (r == 0)
-		r = set_network(s, err);
-	return r < 0 || s->spec == NULL ? r : settings_finish_container(s, err);
+	return r < 0 ? r : set_network(s, err);
 }

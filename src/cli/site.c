@@ -56,11 +56,11 @@ static void guard_end(struct guard *g)
 	sbx_cancel_free(g->cancel);
 }
 
-static int save_here(struct sbx_session *session, const char *from, const char *to,
+static int save_here(struct sbx_session *session, const char *from, const char *to, uint64_t most,
 		     struct sbx_error *err)
 {
 	struct guard guard;
-	struct sbx_copy how = {0};
+	struct sbx_copy how = {.most_bytes = most, .most_files = 1};
 	int r = guard_begin(&guard, err);
 
 	if (r < 0)
@@ -123,7 +123,8 @@ static int ask(json_t *request, const struct client_io *io, struct answer *ret,
 	return r;
 }
 
-static int save_there(const char *session, const char *from, const char *to, struct sbx_error *err)
+static int save_there(const char *session, const char *from, const char *to, uint64_t most,
+		      struct sbx_error *err)
 {
 	json_t *request = client_request("get", session);
 	struct answer answer;
@@ -131,6 +132,8 @@ static int save_there(const char *session, const char *from, const char *to, str
 
 	json_object_set_new(request, "from", paper_text(from));
 	json_object_set_new(request, "to", paper_text(to));
+	json_object_set_new(request, "most_bytes", json_integer((json_int_t)most));
+	json_object_set_new(request, "most_files", json_integer(1));
 	r = ask(request, NULL, &answer, err);
 	if (r == 0)
 		answer_done(&answer);
@@ -188,10 +191,11 @@ static int read_there(const char *session, const char *path, size_t most, char *
 
 /* ---- files ---- */
 
-int site_save(const struct site *site, const char *from, const char *to, struct sbx_error *err)
+int site_save(const struct site *site, const char *from, const char *to, uint64_t most,
+	      struct sbx_error *err)
 {
-	return site->session ? save_here(site->session, from, to, err)
-			     : save_there(site->name, from, to, err);
+	return site->session ? save_here(site->session, from, to, most, err)
+			     : save_there(site->name, from, to, most, err);
 }
 
 int site_read(const struct site *site, const char *path, size_t most, char **ret, size_t *ret_len,

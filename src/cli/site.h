@@ -15,8 +15,12 @@ struct site {
 	const char *name;	     /* of the one that the holder keeps */
 };
 
-/* Copy a file to the absolute path `to`, whole; what is there is replaced, a link too. */
-int site_save(const struct site *site, const char *from, const char *to, struct sbx_error *err);
+/*
+ * Copy a file of at most `most` bytes, else SBX_E_LIMIT, to the absolute path `to`, whole; what is
+ * there is replaced, a link too.
+ */
+int site_save(const struct site *site, const char *from, const char *to, uint64_t most,
+	      struct sbx_error *err);
 
 /* Read a file of at most `most` bytes, else SBX_E_LIMIT; the caller frees *ret. */
 int site_read(const struct site *site, const char *path, size_t most, char **ret, size_t *ret_len,

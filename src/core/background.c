@@ -32,7 +32,7 @@ uint64_t sbx_background_oom_kills(const struct sbx_session *session)
 {
 	struct sbx_place_usage usage = {0};
 
-	sbx_place_usage(session->place, &usage);
+	sbx_session_usage(session, &usage);
 	return usage.oom_kills;
 }
 

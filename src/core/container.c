@@ -48,7 +48,7 @@ static int keep(char **place, const char *text, struct sbx_error *err)
 /* Names go into addresses of requests: what has no place in one is no name. */
 static bool is_name(const char *text, const char *more)
 {
-	if (!isalnum((unsigned char)text[0]) || strlen(text) > NAME_MAX_LEN)
+	if (!isalnum((unsigned char)text[0]) || strlen(text) > NAME_MAX_LEN || strstr(text, "..") != NULL)
 		return false;
 	for (; *text != '\0'; text++) {
 		if (!isalnum((unsigned char)*text) && strchr(more, *text) == NULL)
@@ -72,6 +72,9 @@ static int keep_name(char **place, const char *text, const char *more, const cha
 
 int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err)
 {
+	struct sbx_error lent;
+
+	err = err ? err : &lent;
 	if (image != NULL && sbx_image_is_folder(image))
 		return keep(&spec->container.image, image, err);
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);
@@ -270,6 +273,12 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
+	/* The backend may have been chosen after the folder. */
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, spec->workdir))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or a "
+				"writable mount",
+				spec->workdir);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ void sbx_exchange_init(struct sbx_exchange *x, struct sbx_session *session,
 		x->interrupts = atomic_load(&x->io->cancel->interrupts);
 	/* Nothing has run yet in a sandbox that is still being made. */
 	if (session->greeted)
-		sbx_place_usage(x->place, &x->usage);
+		sbx_session_usage(x->session, &x->usage);
 	x->oom_kills = x->usage.oom_kills;
 }
 
@@ -213,7 +213,7 @@ static int act_on_cancel(struct sbx_exchange *x, struct sbx_error *err)
 /* One process over the memory limit ends the whole program, not just itself. */
 static int act_on_memory(struct sbx_exchange *x, struct sbx_error *err)
 {
-	sbx_place_usage(x->place, &x->usage);
+	sbx_session_usage(x->session, &x->usage);
 	if (x->out_of_memory || x->usage.oom_kills <= x->oom_kills)
 		return 0;
 	x->out_of_memory = true;
@@ -269,8 +269,8 @@ static uint64_t find_deadline_ns(const struct sbx_exchange *x, const struct wire
 	return own_ns;
 }
 
-int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
-		      struct sbx_error *err)
+static int run_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
+		    struct sbx_error *err)
 {
 	uint64_t deadline_ns = find_deadline_ns(x, exec);
 	int r = sbx_program_start(&x->program, exec, err);
@@ -290,4 +290,27 @@ int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, stru
 	if (r == 0 && !x->lost)
 		*ret = x->program.exit;
 	return r < 0 ? r : put_failure(x, err);
+}
+
+/*
+ * A stream may be slow: a program that was started would have run for a while before it is killed. The
+ * session itself lives on, so its beginning is waited for.
+ */
+static int pass_over(struct sbx_exchange *x, struct wire_exit *ret, struct sbx_error *err)
+{
+	int r = sbx_session_greet(x->session, NULL, err);
+
+	if (r < 0)
+		return r;
+	x->cancelled = true;
+	*ret = (struct wire_exit){.reason = WIRE_KILLED, .status = SIGKILL};
+	return sbx_exchange_settle(x, err);
+}
+
+int sbx_exchange_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct wire_exit *ret,
+		      struct sbx_error *err)
+{
+	if (sbx_cancel_is_killed(x->io->cancel))
+		return pass_over(x, ret, err);
+	return run_exec(x, exec, ret, err);
 }

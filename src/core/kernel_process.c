@@ -19,7 +19,8 @@
 
 bool sbx_kernel_is_running(const struct sbx_kernel *k)
 {
-	return k->has_process && !k->b.program.is_over && !k->session->link.lost;
+	return k->has_process && k->b.program.channel.id != 0 && !k->b.program.is_over &&
+	       !k->session->link.lost;
 }
 
 /* ---- on the thread that drives ---- */
@@ -206,7 +207,7 @@ static int start(struct sbx_kernel *k, const char *support, const char *set,
 	exec.env = env;
 	r = sbx_background_start(&k->b, &exec, cancel, err);
 	if (r < 0)
-		return sbx_explain_missing_tool(k->lang, r, err);
+		return sbx_explain_missing_tool(k->session, k->lang, r, err);
 	k->b.program.channel.on_frame = on_frame;
 	set_alive(k, true);
 	return 0;

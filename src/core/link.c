@@ -85,6 +85,17 @@ int sbx_link_refusal(const struct wire_frame *frame, struct sbx_error *err)
 
 /* ---- what comes in ---- */
 
+static int take_usage(struct sbx_link *link, const struct wire_frame *frame, struct sbx_error *err)
+{
+	struct wire_usage m;
+
+	if (!wire_usage_parse(frame->payload, frame->len, &m))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent a malformed USAGE");
+	link->session->told = (struct sbx_place_usage){
+		.peak_memory_bytes = m.peak_memory_bytes, .oom_kills = m.oom_kills};
+	return 0;
+}
+
 static int on_frame(struct sbx_link *link, const struct wire_frame *frame, struct sbx_error *err)
 {
 	if (frame->channel == 0 && frame->type == WIRE_ERROR) {
@@ -94,6 +105,8 @@ static int on_frame(struct sbx_link *link, const struct wire_frame *frame, struc
 	}
 	if (frame->channel == 0 && frame->type == WIRE_PONG)
 		return 0;
+	if (frame->channel == 0 && frame->type == WIRE_USAGE)
+		return take_usage(link, frame, err);
 	if (frame->channel & WIRE_FROM_AGENT && link->relay != NULL)
 		return sbx_relay_take(link->relay, frame, err);
 	for (struct sbx_channel *ch = link->channels; ch != NULL; ch = ch->next) {

@@ -59,5 +59,6 @@ void sbx_operation_set_limits(const struct sbx_session *session, struct sbx_lang
 
 int sbx_check_code(const struct sbx_run *run, struct sbx_error *err);
 
-/* The agent's "no such program" says what; we know which package brings it. */
-int sbx_explain_missing_tool(const struct sbx_lang *lang, int r, struct sbx_error *err);
+/* The agent's "no such program" says what; we know which package or image brings it. */
+int sbx_explain_missing_tool(const struct sbx_session *session, const struct sbx_lang *lang, int r,
+			     struct sbx_error *err);

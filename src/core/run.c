@@ -67,7 +67,7 @@ int sbx_operation_begin(struct sbx_operation *op, struct sbx_error *err)
 	op->deadline_ns = sbx_deadline_ns(find_timeout_ms(s->spec, op->io));
 	s->greeting_ns = 0;
 	if (s->runs++ > 0)
-		sbx_place_usage_reset(s->place);
+		sbx_session_usage_reset(s);
 	sbx_exchange_init(&op->x, s, op->io);
 	op->attempts = sbx_network_count(s);
 	return sbx_network_start(s, err);
@@ -402,10 +402,14 @@ static int run_program(struct sbx_operation *op, const struct sbx_run *run, stru
 	return r;
 }
 
-int sbx_explain_missing_tool(const struct sbx_lang *lang, int r, struct sbx_error *err)
+int sbx_explain_missing_tool(const struct sbx_session *session, const struct sbx_lang *lang, int r,
+			     struct sbx_error *err)
 {
 	if (r == 0 || err->code != SBX_E_NOT_FOUND)
 		return r;
+	if (sbx_backend_has_own_tools(session->spec->backend))
+		return sbx_wrap(err, "%s is not in the image; it is in '%s', for example", lang->info.title,
+				lang->image);
 	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", lang->info.title,
 		 lang->info.package);
 	return r;
@@ -423,7 +427,7 @@ static int run_steps(struct sbx_operation *op, const struct sbx_run *run, struct
 		r = compile(op, err);
 	if (r == 0 && !op->x.lost && op->result->phase == SBX_PHASE_RUN)
 		r = run_program(op, run, err);
-	return sbx_explain_missing_tool(op->lang, r, err);
+	return sbx_explain_missing_tool(op->s, op->lang, r, err);
 }
 
 /* Before the session's turn: an installation takes its time, and nothing of this session's. */

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#define START_MS 15000
+#define START_MS   15000
+#define GIVE_UP_MS 1000
 
 /* ---- the isolation report ---- */
 
@@ -75,15 +76,23 @@ static int send_setup(struct sbx_session *s, struct sbx_error *err)
 	return r < 0 ? r : sbx_conn_flush(&s->link.conn, err);
 }
 
-/* Whoever wants an end need not wait for a sandbox that is slow to come: its stream ends then. */
-static void act_on_cancel(struct sbx_session *s, struct sbx_cancel *cancel)
+/* Whoever wants an end waits no longer than this for a sandbox that is slow to come. */
+static uint64_t act_on_cancel(struct sbx_cancel *cancel, uint64_t deadline_ns)
 {
-	uint64_t ignored;
+	uint64_t soon_ns = sbx_deadline_ns(GIVE_UP_MS), ignored;
 
 	/* What else was asked for stands elsewhere. */
 	eventfd_read(cancel->eventfd, &ignored);
-	if (sbx_cancel_is_killed(cancel))
-		sbx_place_kill(s->place);
+	return sbx_cancel_is_killed(cancel) && soon_ns < deadline_ns ? soon_ns : deadline_ns;
+}
+
+static int fail_late(struct sbx_session *s, const struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	if (!sbx_cancel_is_killed(cancel))
+		return sbx_fail(err, SBX_E_TIMEOUT, "the sandbox did not start within %d seconds",
+				START_MS / 1000);
+	sbx_place_kill(s->place);
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the sandbox was ended before it had started");
 }
 
 /* Wait for the frame of this type on channel 0. */
@@ -101,10 +110,9 @@ static int expect(struct sbx_session *s, struct sbx_cancel *cancel, enum wire_ty
 		};
 
 		if (poll(fds, 2, sbx_poll_ms(deadline_ns)) == 0)
-			return sbx_fail(err, SBX_E_TIMEOUT,
-					"the sandbox did not start within %d seconds", START_MS / 1000);
+			return fail_late(s, cancel, err);
 		if (fds[1].revents)
-			act_on_cancel(s, cancel);
+			deadline_ns = act_on_cancel(cancel, deadline_ns);
 		r = sbx_conn_flush(conn, err);
 		if (r == 0 && fds[0].revents & ~POLLOUT)
 			r = sbx_conn_fill(conn, err);
@@ -216,6 +224,8 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	}
 	if (r == 0)
 		r = sbx_place_open(&copy, &s->place, err);
+	if (r == 0)
+		sbx_support_find(s);
 	sbx_container_free_choices(&copy);
 	free_extra_mounts(&copy, s->spec->mount_count);
 	return r;
@@ -283,6 +293,25 @@ void sbx_session_close(struct sbx_session *s)
 const char *sbx_session_commit_tag(const struct sbx_session *session)
 {
 	return sbx_place_commit_tag(session->place);
+}
+
+/* A peak that was there before the run says nothing about it. */
+void sbx_session_usage(const struct sbx_session *s, struct sbx_place_usage *ret)
+{
+	const struct sbx_place_usage *told = &s->told;
+
+	sbx_place_usage(s->place, ret);
+	if (told->oom_kills > ret->oom_kills)
+		ret->oom_kills = told->oom_kills;
+	if (told->peak_memory_bytes > ret->peak_memory_bytes &&
+	    told->peak_memory_bytes > s->earlier_peak)
+		ret->peak_memory_bytes = told->peak_memory_bytes;
+}
+
+void sbx_session_usage_reset(struct sbx_session *s)
+{
+	s->earlier_peak = s->told.peak_memory_bytes;
+	sbx_place_usage_reset(s->place);
 }
 
 const char *sbx_session_scratch(const struct sbx_session *s)

@@ -39,6 +39,8 @@ struct sbx_session {
 	uint64_t ends_ns;    /* when its life is over; 0: never */
 	uint64_t create_ns;  /* until the agent was ready; told in the first result */
 	uint64_t greeting_ns; /* of them, spent waiting within an operation */
+	struct sbx_place_usage told; /* by the agent, where it can look; by the turn */
+	uint64_t earlier_peak;	     /* of what was told, before the run under way */
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
@@ -69,6 +71,13 @@ void sbx_session_end(struct sbx_session *session, int r, const struct sbx_error 
 
 /* Whether the session can go on: SBX_E_TIMEOUT when its life is over, SBX_E_UNAVAILABLE … */
 int sbx_session_check(const struct sbx_session *session, struct sbx_error *err);
+
+/*
+ * What the sandbox has cost, as far as its place or its agent knows; a reset forgets the peak so far.
+ * With the session's turn.
+ */
+void sbx_session_usage(const struct sbx_session *session, struct sbx_place_usage *ret);
+void sbx_session_usage_reset(struct sbx_session *session);
 
 /* What background processes have left when the session is closed. */
 void sbx_processes_free(struct sbx_session *session);

@@ -10,6 +10,7 @@
 #include "core/container.h"
 #include "core/image_store.h"
 #include "lang/lang.h"
+#include "lang/support.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -67,6 +68,8 @@ int sbx_spec_new(struct sbx_spec **ret, struct sbx_error *err)
 	for (int i = 0; i < SBX_LIMIT_COUNT; i++)
 		spec->limits[i] = limits[i].standard;
 	spec->uid = spec->gid = 1000;
+	spec->embedded = sbx_support_files;
+	spec->embedded_version = sbx_support_version;
 	spec->workdir = strdup("/sandbox");
 	if (spec->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a spec");
@@ -234,7 +237,7 @@ int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid, struct 
 	return 0;
 }
 
-static bool may_work_in(const struct sbx_spec *spec, const char *path)
+bool sbx_spec_may_work_in(const struct sbx_spec *spec, const char *path)
 {
 	if (sbx_path_is_below(path, "/sandbox") || sbx_path_is_below(path, "/tmp") ||
 	    sbx_path_is_below(path, "/home/sandbox"))
@@ -255,7 +258,7 @@ int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_err
 	if (!sbx_path_is_clean(path) || strlen(path) >= PATH_MAX)
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be absolute, without '.' and '..'", path);
-	if (!may_work_in(spec, path))
+	if (!sbx_backend_has_own_tools(spec->backend) && !sbx_spec_may_work_in(spec, path))
 		return sbx_fail(err, SBX_E_INVALID,
 				"the work folder '%.128s' must be in /sandbox, /tmp, /home/sandbox or "
 				"a writable mount",

@@ -34,7 +34,7 @@ static int make_parents(int fd, const char *path)
 	return 0;
 }
 
-static int write_file(int folder_fd, const struct sbx_support_file *file)
+static int write_file(int folder_fd, const struct sbx_embedded_file *file)
 {
 	auto_close int fd = -1;
 	int r = make_parents(folder_fd, file->path);
@@ -52,7 +52,7 @@ static int write_files(const char *path)
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	int r = fd < 0 || fchmod(fd, 0755) < 0 ? -errno : 0;
 
-	for (const struct sbx_support_file *f = sbx_support_files; r == 0 && f->path != NULL; f++)
+	for (const struct sbx_embedded_file *f = sbx_support_files; r == 0 && f->path != NULL; f++)
 		r = write_file(fd, f);
 	return r;
 }
@@ -113,10 +113,18 @@ void sbx_support_show(struct sbx_session *s, struct sbx_spec *copy)
 	};
 }
 
+void sbx_support_find(struct sbx_session *s)
+{
+	const char *folder = sbx_place_embedded(s->place);
+
+	if (folder != NULL)
+		s->support = strdup(folder);
+}
+
 /* ---- a folder of the sandbox ---- */
 
 static int put_file(struct sbx_sender *sender, const char *folder,
-		    const struct sbx_support_file *file, struct sbx_error *err)
+		    const struct sbx_embedded_file *file, struct sbx_error *err)
 {
 	char path[PATH_MAX];
 	struct wire_put put = {.mode = 0644, .how = WIRE_PUT_REPLACE, .size = file->len, .path = path};
@@ -136,7 +144,7 @@ static int put_files(struct sbx_session *s, const char *folder, struct sbx_error
 
 	if (r < 0)
 		return r;
-	for (const struct sbx_support_file *f = sbx_support_files; r == 0 && f->path != NULL; f++)
+	for (const struct sbx_embedded_file *f = sbx_support_files; r == 0 && f->path != NULL; f++)
 		r = put_file(&sender, folder, f, err);
 	return sbx_sender_end(&sender, r, err);
 }

@@ -2,7 +2,7 @@
 /*
  * What goes into a sandbox for artifacts and kernels (src/lang/support): a folder with python/,
  * r/, javascript/, ruby/ and java/ below it. Where the spec asked for it and the backend can, it
- * is shown read-only from the start; else it is put into the sandbox when it is first asked for.
+ * is shown read-only from the start, and containers have it at hand; else it is put into the sandbox when it is first asked for.
  */
 #pragma once
 
@@ -17,6 +17,9 @@ const char *sbx_support_folder(struct sbx_session *session, struct sbx_error *er
 
 /* Show the folder in sandboxes of this spec, if it asks for that; the session keeps the path. */
 void sbx_support_show(struct sbx_session *session, struct sbx_spec *copy);
+
+/* The session keeps the path of the folder where its place has it from the start. */
+void sbx_support_find(struct sbx_session *session);
 
 /*
  * The folder below which artifacts of this session go, absolute and inside; not made. The caller

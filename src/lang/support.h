@@ -5,13 +5,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "base/embedded.h"
 
-struct sbx_support_file {
-	const char *path; /* "python/kernel.py"; NULL ends the list */
-	const unsigned char *data;
-	size_t len;
-};
-
-extern const struct sbx_support_file sbx_support_files[];
+extern const struct sbx_embedded_file sbx_support_files[];
 extern const char sbx_support_version[]; /* hexadecimal digits, others for other contents */

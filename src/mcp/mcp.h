@@ -69,6 +69,14 @@ enum mcp_outcome {
 	MCP_NEEDS_INPUT = 1, /* mcp_call_ask() said so: return it */
 };
 
+/* What a call does where all threads are taken by calls that run. */
+enum mcp_urgency {
+	MCP_PATIENT, /* it waits until one of them is free */
+	MCP_URGENT,  /* it acts on calls that run, and then may wait for one */
+	MCP_INSTANT, /* it acts on calls that run, and waits for nothing */
+	MCP_URGENCY_COUNT
+};
+
 struct mcp_tool {
 	const char *name, *title, *description;
 	const struct mcp_argument *arguments; /* argument_count of them */
@@ -78,7 +86,7 @@ struct mcp_tool {
 	const char *meta;	   /* JSON text of _meta, or NULL */
 	unsigned int hints;	   /* enum mcp_hint */
 	enum mcp_task_support task;
-	bool urgent;	       /* it acts on calls that run, and so does not wait for them */
+	enum mcp_urgency (*urgency)(const json_t *arguments); /* of a call; NULL: patient */
 	bool task_after_input; /* it asks first, and is a task from the answer on */
 	/*
 	 * arguments: an object in which every default is filled in. What is added to the call is

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A bounded set of threads that run calls; what finds none free waits in a queue. What is to act
- * on calls that run may find all threads taken by them, so it has some more for itself.
+ * on calls that run may find all threads taken by them, so there are more that do nothing else;
+ * and of these too all may wait, so one is left for what waits for nothing.
  */
 #include "mcp/core.h"
 
@@ -9,20 +10,26 @@
 #include <stdlib.h>
 
 #define WORKERS_MAX 256
-#define URGENT_MAX  4
+#define URGENT_MAX  3
+#define INSTANT_MAX 1
 
 STAILQ_HEAD(queue, mcp_call);
+
+/* Threads that take calls of one urgency and of those above. */
+struct crew {
+	struct mcp_workers *workers;
+	enum mcp_urgency least;
+	pthread_cond_t changed;
+	unsigned int count, idle, most;
+	pthread_t threads[WORKERS_MAX];
+};
 
 struct mcp_workers {
 	struct mcp_server *server;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;	       /* for those who take all */
-	pthread_cond_t urgent_changed; /* for those who take what is urgent */
-	struct queue queue, urgent;
+	struct queue queues[MCP_URGENCY_COUNT];
+	struct crew crews[MCP_URGENCY_COUNT];
 	bool over;
-	unsigned int count, idle, most;
-	unsigned int urgent_count, urgent_idle;
-	pthread_t threads[WORKERS_MAX], urgent_threads[URGENT_MAX];
 };
 
 static void finished(void *call, void *unused)
@@ -31,134 +38,114 @@ static void finished(void *call, void *unused)
 	mcp_call_finished(call);
 }
 
-static struct mcp_call *take(struct queue *queue)
+/* The most urgent that this crew may take, or NULL. */
+static struct mcp_call *take(const struct crew *crew)
 {
-	struct mcp_call *call = STAILQ_FIRST(queue);
+	for (int urgency = MCP_URGENCY_COUNT - 1; urgency >= (int)crew->least; urgency--) {
+		struct queue *queue = &crew->workers->queues[urgency];
+		struct mcp_call *call = STAILQ_FIRST(queue);
 
-	if (call != NULL)
-		STAILQ_REMOVE_HEAD(queue, queued);
-	return call;
+		if (call != NULL) {
+			STAILQ_REMOVE_HEAD(queue, queued);
+			return call;
+		}
+	}
+	return NULL;
 }
 
 /* The next call, or NULL when the server ends. */
-static struct mcp_call *next_call(struct mcp_workers *w)
+static struct mcp_call *next_call(struct crew *crew)
 {
+	struct mcp_workers *w = crew->workers;
 	struct mcp_call *call;
 
 	pthread_mutex_lock(&w->lock);
-	w->idle++;
-	while (STAILQ_EMPTY(&w->urgent) && STAILQ_EMPTY(&w->queue) && !w->over)
-		pthread_cond_wait(&w->changed, &w->lock);
-	w->idle--;
-	call = take(STAILQ_EMPTY(&w->urgent) ? &w->queue : &w->urgent);
+	crew->idle++;
+	while ((call = take(crew)) == NULL && !w->over)
+		pthread_cond_wait(&crew->changed, &w->lock);
+	crew->idle--;
 	pthread_mutex_unlock(&w->lock);
 	return call;
-}
-
-static struct mcp_call *next_urgent(struct mcp_workers *w)
-{
-	struct mcp_call *call;
-
-	pthread_mutex_lock(&w->lock);
-	w->urgent_idle++;
-	while (STAILQ_EMPTY(&w->urgent) && !w->over)
-		pthread_cond_wait(&w->urgent_changed, &w->lock);
-	w->urgent_idle--;
-	call = take(&w->urgent);
-	pthread_mutex_unlock(&w->lock);
-	return call;
-}
-
-static void run(struct mcp_workers *w, struct mcp_call *call)
-{
-	mcp_call_run(call);
-	mcp_post(w->server->posts, finished, call, NULL);
 }
 
 static void *work(void *userdata)
 {
-	struct mcp_workers *w = userdata;
+	struct crew *crew = userdata;
 	struct mcp_call *call;
 
-	while ((call = next_call(w)) != NULL)
-		run(w, call);
+	while ((call = next_call(crew)) != NULL) {
+		mcp_call_run(call);
+		mcp_post(crew->workers->server->posts, finished, call, NULL);
+	}
 	return NULL;
 }
 
-static void *work_urgently(void *userdata)
+static unsigned int choose_most(unsigned int count)
 {
-	struct mcp_workers *w = userdata;
-	struct mcp_call *call;
-
-	while ((call = next_urgent(w)) != NULL)
-		run(w, call);
-	return NULL;
+	return count == 0 ? 8 : count < WORKERS_MAX ? count : WORKERS_MAX;
 }
 
 struct mcp_workers *mcp_workers_new(struct mcp_server *server, unsigned int count)
 {
+	const unsigned int most[MCP_URGENCY_COUNT] = {choose_most(count), URGENT_MAX, INSTANT_MAX};
 	struct mcp_workers *w = calloc(1, sizeof(*w));
 
 	if (w == NULL)
 		return NULL;
 	w->server = server;
-	w->most = count == 0 ? 8 : count < WORKERS_MAX ? count : WORKERS_MAX;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->changed, NULL);
-	pthread_cond_init(&w->urgent_changed, NULL);
-	STAILQ_INIT(&w->queue);
-	STAILQ_INIT(&w->urgent);
+	for (int i = 0; i < MCP_URGENCY_COUNT; i++) {
+		STAILQ_INIT(&w->queues[i]);
+		w->crews[i].workers = w;
+		w->crews[i].least = (enum mcp_urgency)i;
+		w->crews[i].most = most[i];
+		pthread_cond_init(&w->crews[i].changed, NULL);
+	}
 	return w;
 }
 
 /* Threads are started when there is work for one more; signals are the loop's. */
-static void start_thread(struct mcp_workers *w, pthread_t *thread, void *(*function)(void *),
-			 unsigned int *count)
+static void start_thread(struct crew *crew)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(thread, NULL, function, w) == 0)
-		(*count)++;
+	if (pthread_create(&crew->threads[crew->count], NULL, work, crew) == 0)
+		crew->count++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static size_t waiting(const struct queue *queue)
+static size_t waiting(const struct crew *crew)
 {
 	const struct mcp_call *call;
 	size_t n = 0;
 
-	STAILQ_FOREACH(call, queue, queued)
-		n++;
+	for (int urgency = (int)crew->least; urgency < MCP_URGENCY_COUNT; urgency++) {
+		STAILQ_FOREACH(call, &crew->workers->queues[urgency], queued)
+			n++;
+	}
 	return n;
 }
 
-static void add(struct mcp_workers *w, struct mcp_call *call)
+static enum mcp_urgency urgency_of(const struct mcp_call *call)
 {
-	STAILQ_INSERT_TAIL(&w->queue, call, queued);
-	if (waiting(&w->queue) + waiting(&w->urgent) > w->idle && w->count < w->most)
-		start_thread(w, &w->threads[w->count], work, &w->count);
-	pthread_cond_signal(&w->changed);
-}
-
-static void add_urgent(struct mcp_workers *w, struct mcp_call *call)
-{
-	STAILQ_INSERT_TAIL(&w->urgent, call, queued);
-	if (waiting(&w->urgent) > w->urgent_idle && w->urgent_count < URGENT_MAX)
-		start_thread(w, &w->urgent_threads[w->urgent_count], work_urgently,
-			     &w->urgent_count);
-	pthread_cond_signal(&w->changed);
-	pthread_cond_signal(&w->urgent_changed);
+	if (call->kind != MCP_CALL_TOOL || call->tool->urgency == NULL)
+		return MCP_PATIENT;
+	return call->tool->urgency(call->arguments);
 }
 
 void mcp_workers_add(struct mcp_workers *w, struct mcp_call *call)
 {
+	enum mcp_urgency urgency = urgency_of(call);
+	struct crew *crew = &w->crews[urgency];
+
 	pthread_mutex_lock(&w->lock);
-	if (call->kind == MCP_CALL_TOOL && call->tool->urgent)
-		add_urgent(w, call);
-	else
-		add(w, call);
+	STAILQ_INSERT_TAIL(&w->queues[urgency], call, queued);
+	if (waiting(crew) > crew->idle && crew->count < crew->most)
+		start_thread(crew);
+	for (int i = 0; i <= (int)urgency; i++)
+		pthread_cond_signal(&w->crews[i].changed);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -168,15 +155,14 @@ void mcp_workers_free(struct mcp_workers *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->over = true;
-	pthread_cond_broadcast(&w->changed);
-	pthread_cond_broadcast(&w->urgent_changed);
+	for (int i = 0; i < MCP_URGENCY_COUNT; i++)
+		pthread_cond_broadcast(&w->crews[i].changed);
 	pthread_mutex_unlock(&w->lock);
-	for (unsigned int i = 0; i < w->count; i++)
-		pthread_join(w->threads[i], NULL);
-	for (unsigned int i = 0; i < w->urgent_count; i++)
-		pthread_join(w->urgent_threads[i], NULL);
-	pthread_cond_destroy(&w->urgent_changed);
-	pthread_cond_destroy(&w->changed);
+	for (int i = 0; i < MCP_URGENCY_COUNT; i++) {
+		for (unsigned int n = 0; n < w->crews[i].count; n++)
+			pthread_join(w->crews[i].threads[n], NULL);
+		pthread_cond_destroy(&w->crews[i].changed);
+	}
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION	 3
+#define WIRE_VERSION	 4
 #define WIRE_HEADER_SIZE 9u
 #define WIRE_PAYLOAD_MAX 65536u
 #define WIRE_MESSAGE_MAX (4u << 20)
@@ -59,7 +59,8 @@
 	X(LISTENING, 28, 'a', 2) \
 	X(CONNECT, 29, 'a', 8)   \
 	X(OPENED, 30, 'h', 0)    \
-	X(REFUSED, 31, 'h', 8)
+	X(REFUSED, 31, 'h', 8)   \
+	X(USAGE, 32, 'a', 16)
 
 enum wire_type {
 #define X(name, number, sender, least) WIRE_##name = number,

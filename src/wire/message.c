@@ -480,6 +480,21 @@ void wire_entry_done(struct wire_entry *m)
 	*m = (struct wire_entry){0};
 }
 
+void wire_usage_format(struct sbx_buf *b, const struct wire_usage *m)
+{
+	wire_put_u64(b, m->peak_memory_bytes);
+	wire_put_u64(b, m->oom_kills);
+}
+
+bool wire_usage_parse(const void *payload, size_t len, struct wire_usage *ret)
+{
+	struct wire_reader r = wire_reader_over(payload, len);
+
+	ret->peak_memory_bytes = wire_get_u64(&r);
+	ret->oom_kills = wire_get_u64(&r);
+	return wire_reader_end(&r);
+}
+
 void wire_pong_format(struct sbx_buf *b, const struct wire_pong *m)
 {
 	wire_put_u64(b, m->clock_ns);

@@ -19,6 +19,7 @@
  *	STDIN, STDIN_EOF, SIGNAL     -->                      while the EXEC lives
  *	DATA                        <-->  DATA..., FINISH     an EXEC's descriptor 3, with CONTROL
  *	CREDIT                      <-->  CREDIT              more bytes may be sent on that flow
+ *	                             <--  USAGE               before EXIT, and when there are more kills
  *	PING                         -->  PONG                what the clock of files is there
  *	LISTEN                       -->  LISTENING | ERROR   the proxy of the sandbox
  *	OPENED | REFUSED            <--   CONNECT             one connection, on the agent's channel
@@ -233,6 +234,12 @@ struct wire_pong {
 	uint64_t clock_ns;
 };
 
+/* USAGE: what the sandbox's own cgroup counts, where the agent can read it. */
+struct wire_usage {
+	uint64_t peak_memory_bytes; /* so far; 0: not known */
+	uint64_t oom_kills;	    /* processes that the memory limit has killed since the agent began */
+};
+
 /* ERROR: the operation on this channel failed; on channel 0 the connection is over. */
 struct wire_error {
 	uint32_t code; /* enum sbx_code */
@@ -295,6 +302,7 @@ struct wire_refused {
 	X(hole)          \
 	X(entry)         \
 	X(pong)          \
+	X(usage)         \
 	X(error)         \
 	X(port)          \
 	X(connect)       \

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs cases that are data: run_cases FILE.cases..., each case in a sandbox of its own on the
- * backend that SBX_TEST_BACKEND names (native). README.md beside this says how a case is written.
+ * backend that SBX_TEST_BACKEND names. README.md beside this says how a case is written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <llmsandbox/session.h>
+#include "support/sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,13 +186,6 @@ static const char *section(const struct test_case *c, const char *name)
 
 /* ---- running ---- */
 
-static const char *backend(void)
-{
-	const char *name = getenv("SBX_TEST_BACKEND");
-
-	return name != NULL && name[0] != '\0' ? name : "native";
-}
-
 static void skip_or_fail(const struct sbx_error *err)
 {
 	const char *strict = getenv("SBX_TEST_STRICT");
@@ -284,7 +270,7 @@ static void run_case(void **state)
 	int r = sbx_spec_new(&held.spec, &err);
 
 	if (r == 0)
-		r = sbx_spec_set_backend(held.spec, backend(), &err);
+		r = test_use_backend(held.spec, &err);
 	if (r == 0)
 		r = sbx_session_open(held.spec, &held.session, &err);
 	if (r == 0)

@@ -186,6 +186,20 @@ static void a_command_has_artifacts_too(void **state)
 	assert_file(t, "out/c.csv", "a,b\n");
 }
 
+/* What it was listed as bounds what is written here, whoever changes it in between. */
+static void one_that_grew_since_it_was_listed_is_not_saved(void **state)
+{
+	static const char *const env[] = {"LLM_SANDBOX_BACKEND=fake", "SBX_HOSTILE=swelling",
+					  "SBX_FAKE_AGENT=" CLI_TEST_HOSTILE, NULL};
+	struct cli_state *t = *state;
+	const struct ran *r = program(t, (struct call){.env = env}, "exec", "-A", "out", "--", "true",
+				      NULL);
+
+	assert_contains(r->err, "'plot-000001.png' was not saved: ");
+	assert_contains(r->err, "which is the most allowed");
+	assert_false(is_there(t, "out/plot-000001.png"));
+}
+
 int artifacts_group(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +213,7 @@ int artifacts_group(void)
 		cli_test(what_was_left_out_is_said),
 		cli_test(a_large_artifact_arrives_whole),
 		cli_test(a_command_has_artifacts_too),
+		cli_test(one_that_grew_since_it_was_listed_is_not_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

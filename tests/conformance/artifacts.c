@@ -604,7 +604,7 @@ static void files_of_the_output_folder_are_artifacts(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("only a real sandbox has /sandbox/output");
+	test_need_isolation("only a real sandbox has /sandbox/output");
 	assert_int_equal(sbx_spec_set_workdir(t->spec, "/tmp/elsewhere", NULL), 0);
 	r = test_shell(t, "mkdir -p /sandbox/output; echo a,b > /sandbox/output/t.csv; echo '{}' > w.json");
 	assert_went_well(r);
@@ -797,7 +797,7 @@ static void a_full_disk_costs_artifacts_and_nothing_else(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("only a real sandbox has a disk limit");
+	test_need_isolation("only a real sandbox has a disk limit");
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, 4 * MIB);
 	t->io.artifacts = false;
 	test_shell(t, "head -c 100000000 /dev/zero > /tmp/big 2> /dev/null");

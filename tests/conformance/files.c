@@ -539,7 +539,7 @@ static void what_cannot_be_read_inside_is_left_out_of_a_tree(void **state)
 	struct test_sandbox *t = *state;
 	struct sbx_copy_report report;
 
-	test_need_native("its user is root, who can read everything");
+	test_need_isolation("its user is root, who can read everything");
 	sh(t, "mkdir -p d/closed; echo x > d/closed/in; echo x > d/secret; echo y > d/open;"
 	      "chmod 0 d/secret d/closed");
 	report = get(t, "d", host("out"));
@@ -819,7 +819,7 @@ static void the_disk_limit_is_a_clear_error_and_the_session_lives_on(void **stat
 {
 	struct test_sandbox *t = *state;
 
-	test_need_native("there is no limit on space");
+	test_need_isolation("there is no limit on space");
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, 4 * MIB);
 	fill_host("in", 8);
 	write_inside(t, "kept", "old", SBX_WRITE_REPLACE);
@@ -837,7 +837,7 @@ static void a_file_of_2_gb_goes_through_little_memory(void **state)
 	size_t mib = test_size(64, 512, 2048);
 	struct rusage before, after;
 
-	test_need_native("its files lie where those of the test do");
+	test_need_isolation("its files lie where those of the test do");
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, (mib + 16) * MIB);
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, (2 * mib + 256) * MIB);
 	fill_host("in", mib);
@@ -1114,7 +1114,7 @@ static void an_archive_that_grows_is_stopped(void **state)
 	test_set_limit(t, SBX_LIMIT_DISK_BYTES, 4 * MIB);
 	assert_int_equal(unpack(t, "bomb.zip", "d", &how, NULL), SBX_E_LIMIT);
 	assert_int_equal(unpack(t, "bomb.tar.gz", "d", &how, NULL), SBX_E_LIMIT);
-	if (test_is_native()) {
+	if (test_isolates()) {
 		assert_int_equal(unpack(t, "bomb.zip", "d", NULL, NULL), SBX_E_LIMIT);
 		assert_non_null(strstr(last_error.msg, "disk limit"));
 	}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Live kernels: what stays between cells, how they end, and what they survive. */
+#include "fuzz/random.h"
 #include "support/census.h"
 #include "support/sandbox.h"
 
 #include "base/clock.h"
 
+#include <llmsandbox/files.h>
 #include <llmsandbox/kernel.h>
 
 #include <pthread.h>
@@ -185,7 +187,7 @@ static void the_memory_limit_costs_the_state_and_is_said(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("this backend limits no memory");
+	test_need_isolation("this backend limits no memory");
 	test_set_limit(t, SBX_LIMIT_MEMORY_BYTES, 128 * MIB);
 	cell(t, "x = 41");
 	r = cell(t, "y = []\nwhile True: y.append(bytearray(8 << 20))");
@@ -627,6 +629,76 @@ static void a_start_that_was_cancelled_before_comes_to_its_end(void **state)
 	says(cell(t, "1"), "1\n");
 }
 
+/* What one of several does to the same two kernels, in an order of its own. */
+struct crowd {
+	struct sbx_session *session;
+	uint32_t state;
+};
+
+static void act_at_random(struct crowd *c, const char *kernel)
+{
+	struct sbx_run run = {
+		.language = "python", .kernel = kernel, .code = "x = 1", .code_len = 5, .io = {.timeout_ms = 300}};
+	struct sbx_kernel_info *list = NULL;
+	struct sbx_result *r = NULL;
+	struct sbx_cell *cells = NULL;
+	size_t count = 0;
+
+	switch (next(&c->state) % 8) {
+	case 0:
+		sbx_kernel_restart(c->session, kernel, NULL);
+		break;
+	case 1:
+		sbx_kernel_end(c->session, kernel, NULL);
+		break;
+	case 2:
+		sbx_kernel_reset(c->session, kernel, NULL);
+		break;
+	case 3:
+		sbx_kernel_interrupt(c->session, kernel, NULL);
+		break;
+	case 4:
+		if (sbx_kernel_list(c->session, &list, &count, NULL) == 0)
+			free(list);
+		if (sbx_kernel_history(c->session, kernel, &cells, &count, NULL) == 0)
+			sbx_cells_free(cells, count);
+		break;
+	case 5:
+		run.code = "while True: pass";
+		run.code_len = strlen(run.code);
+		/* fall through */
+	default:
+		if (sbx_session_run(c->session, &run, &r, NULL) == 0)
+			sbx_result_free(r);
+	}
+}
+
+static void *crowd(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (int i = 0; i < 25; i++)
+		act_at_random(c, next(&c->state) % 2 ? "one" : "two");
+	return NULL;
+}
+
+static void whatever_threads_do_at_once_the_session_goes_on(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct crowd crowds[4];
+	pthread_t threads[4];
+
+	cell(t, "1");
+	for (uint32_t i = 0; i < 4; i++) {
+		crowds[i] = (struct crowd){t->session, 77 + i};
+		assert_int_equal(pthread_create(&threads[i], NULL, crowd, &crowds[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	says(cell(t, "'well'"), "'well'\n");
+	says(cell_in(t, "python", "one", "'well'"), "'well'\n");
+}
+
 /* ---- the calls beside running ---- */
 
 static void start_list_reset_and_end_do_what_they_say(void **state)
@@ -795,6 +867,25 @@ static void an_interpreter_that_is_missing_is_named(void **state)
 	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
 	assert_int_equal(count, 0);
 	free(list);
+}
+
+/* There is nothing to end yet, and so nothing that does not end. */
+static void a_kernel_that_cannot_be_started_costs_no_session(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_file_info info = {0};
+	struct sbx_error err;
+
+	for (int i = 0; i < 1024; i++) {
+		char variable[16];
+
+		snprintf(variable, sizeof(variable), "V%d=1", i);
+		assert_int_equal(sbx_spec_add_env(t->spec, variable, &err), 0);
+	}
+	refuse(t, "python", "main", "1", SBX_E_LIMIT, "environment variables");
+	if (sbx_session_stat_file(test_session(t), ".", &info, &err) < 0)
+		fail_msg("%s", err.msg);
+	free(info.path);
 }
 
 static void a_cell_that_does_not_come_to_run_leaves_no_kernel(void **state)
@@ -1039,6 +1130,7 @@ int main(void)
 		sandbox_test(a_cell_that_was_cancelled_before_is_not_run_and_its_kernel_stays),
 		sandbox_test(a_cell_that_was_interrupted_before_is_not_run),
 		sandbox_test(a_start_that_was_cancelled_before_comes_to_its_end),
+		sandbox_test(whatever_threads_do_at_once_the_session_goes_on),
 		sandbox_test(start_list_reset_and_end_do_what_they_say),
 		sandbox_test(the_history_has_what_was_run_and_what_it_came_to),
 		sandbox_test(the_history_is_bounded),
@@ -1047,6 +1139,7 @@ int main(void)
 		sandbox_test(what_a_cell_cannot_have_is_refused),
 		sandbox_test(there_are_at_most_eight),
 		sandbox_test(an_interpreter_that_is_missing_is_named),
+		sandbox_test(a_kernel_that_cannot_be_started_costs_no_session),
 		sandbox_test(a_cell_that_does_not_come_to_run_leaves_no_kernel),
 		sandbox_test(output_comes_to_callbacks_with_the_value_behind_it),
 		sandbox_test(files_are_there_before_the_cell_runs),

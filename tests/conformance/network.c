@@ -813,7 +813,7 @@ static void there_is_no_other_way_out(void **state)
 	const struct sbx_result *r;
 	unsigned int asked;
 
-	test_need_native("programs are in this machine's own network");
+	test_need_isolation("programs are in this machine's own network");
 	need_world();
 	p = peer_open("192.0.2.1", 80);
 	six = peer_open("2001:db8::1", 80);
@@ -839,8 +839,10 @@ static void there_is_no_other_way_out(void **state)
 		"attempt('packet', lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0x300))\n"
 		"attempt('sctp', lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132))\n"
 		"attempt('vsock', lambda: socket.socket(40, socket.SOCK_STREAM))\n"
-		"print(os.path.getsize('/etc/resolv.conf'))\n");
-	assert_output(r, "0\n");
+		"print([l for l in open('/etc/resolv.conf') if l.startswith('nameserver') and '127.0.0.1' not in l])\n");
+	/* Podman shows the machine's own, which cannot be reached either. */
+	if (strcmp(test_backend(), "podman") != 0)
+		assert_output(r, "[]\n");
 	assert_int_equal(peer_visits(p) + peer_visits(six), 0);
 	assert_int_equal(world_questions(), asked);
 	assert_true(test_is_enforced(r, "network"));
@@ -851,6 +853,8 @@ static void the_proxy_and_loopback_of_the_sandbox_have_ipv6(void **state)
 	struct test_sandbox *t = *state;
 
 	ALLOW(t, "allowed.example");
+	if (test_has_image() && test_shell(t, "test -s /proc/net/if_inet6")->exit_code != 0)
+		test_need_native("this engine gives the loopback of its containers no IPv6");
 	assert_output(run(t, "s = dial('::1'); s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n'); print(rest(s)[9:12])\n"
 			     "l = socket.create_server(('::1', 0), family=socket.AF_INET6)\n"
 			     "socket.create_connection(l.getsockname()[:2]); print('own')\n"),
@@ -1098,7 +1102,7 @@ static void the_report_names_the_rules(void **state)
 	struct test_sandbox *t = *state;
 	const struct sbx_result *r;
 
-	test_need_native("programs are in this machine's own network");
+	test_need_isolation("programs are in this machine's own network");
 	ALLOW(t, "a.example", "b.example:8443");
 	r = test_shell(t, "true");
 	for (size_t i = 0; i < r->isolation_count; i++) {
@@ -1146,8 +1150,11 @@ static void real_clients_find_the_proxy(void **state)
 	ALLOW(t, "public.example");
 	t->io.timeout_ms = 120000;
 	test_set_limit(t, SBX_LIMIT_OPEN_FILES, 1024);
-	r = test_shell(t, "curl -sS http://public.example/hello; curl -sS http://denied.example/ | head -1");
-	assert_non_null(strstr(r->out.data, "hello from 192.0.2.1\ndenied.example:80 is not allowed"));
+	r = test_shell(t, "command -v curl");
+	if (!test_has_image() || r->exit_code == 0) {
+		r = test_shell(t, "curl -sS http://public.example/hello; curl -sS http://denied.example/ | head -1");
+		assert_non_null(strstr(r->out.data, "hello from 192.0.2.1\ndenied.example:80 is not allowed"));
+	}
 	r = test_run(t, "python", "import urllib.request as u\n"
 				  "print(u.urlopen('http://public.example/hello').read())\n"
 				  "try: u.urlopen('https://denied.example/')\n"

@@ -41,7 +41,7 @@ static struct sbx_spec *new_spec(void)
 	struct sbx_spec *spec = NULL;
 
 	assert_int_equal(sbx_spec_new(&spec, NULL), 0);
-	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), NULL), 0);
+	assert_int_equal(test_use_backend(spec, NULL), 0);
 	assert_int_equal(sbx_spec_set_language(spec, "none", NULL), 0);
 	return spec;
 }
@@ -298,7 +298,9 @@ static void closing_ends_what_another_thread_runs(void **state)
 	census_take(&before);
 	assert_int_equal(sbx_registry_close(r, NULL, info.id, NULL), 0);
 	census_take(&after);
-	assert_true(after.count[CENSUS_PROCESSES] < before.count[CENSUS_PROCESSES]);
+	/* Those of a container are no descendants of ours. */
+	if (!test_has_image())
+		assert_true(after.count[CENSUS_PROCESSES] < before.count[CENSUS_PROCESSES]);
 	expect_ended(&u, SBX_E_UNAVAILABLE, "was closed");
 }
 
@@ -507,12 +509,13 @@ static void who_has_a_session_alone_is_cancelled_when_it_ends(void **state)
 	struct sbx_command command = {.argv = argv, .io = {.timeout_ms = 60000}};
 	struct sbx_registry *r = make(state, 0, 0, 300);
 	struct sbx_spec *spec = new_spec();
-	struct sbx_session_info info = open_one(r);
 	struct sbx_session *held = NULL, *elsewhere = NULL;
 	struct sbx_result *result = NULL;
+	struct sbx_session_info info;
 
 	assert_int_equal(sbx_cancel_new(&command.io.cancel, NULL), 0);
 	assert_int_equal(sbx_session_open(spec, &elsewhere, NULL), 0);
+	info = open_one(r);
 	assert_int_equal(
 		sbx_registry_acquire_alone(r, NULL, info.id, command.io.cancel, &held, NULL), 0);
 	assert_int_equal(sbx_session_exec(elsewhere, &command, &result, NULL), 0);

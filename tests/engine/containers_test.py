@@ -239,6 +239,11 @@ class Containers:
         self.assertIn("building the image " + name, self.said)
         self.assertFalse(self.has_image(name))
 
+    def test_a_work_folder_of_the_image_is_seen_and_can_be_changed(self):
+        code = "import os; print(os.getcwd(), open('/app/mark').read(), len(open('/app/more', 'w').name) > 0)"
+        build = self.build("COPY mark /app/mark\n", "--workdir", "/app", code=code, files=(("mark", "here"),))
+        self.assertEqual(build(), "/app here True")
+
     def test_a_template_that_is_kept(self):
         name = "llm-sandbox-test/kept:%d" % os.getpid()
         self.addCleanup(self.remove_image, name)
@@ -313,6 +318,11 @@ class Containers:
             pass
         self.assertEqual(left, "False [] False")
         self.assertTrue(self.http("GET", "/v1.41/containers/%s/json" % container)[1]["State"]["Running"])
+
+    def test_an_attached_container_with_a_work_folder_of_its_own(self):
+        container = self.container()
+        self.assertEqual(self.inside("import os; print(os.getcwd())", "--container", container, "-u", "0",
+                                     "--workdir", "/root", image=False), "/root")
 
     def test_row_86_an_unknown_container(self):
         done = self.run_in("1", "--container", "nosuchcontainer", image=False)

@@ -54,14 +54,14 @@ static const struct row mapped[] = {
 	{"{'cpus': 0.5}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': -1}", "HostConfig.NanoCpus", NULL},
 	{"{'cpuset_cpus': '0,1'}", "HostConfig.CpusetCpus", "\"0,1\""},
-	{"{'pids_limit': 64}", "HostConfig.PidsLimit", "96"},
+	{"{'pids_limit': 64}", "HostConfig.PidsLimit", "65"},
 	{"{'pids_limit': -1}", "HostConfig.PidsLimit", NULL},
 	{"{'network_mode': 'bridge'}", "HostConfig.NetworkMode", "\"bridge\""},
 	{"{'network': 'mine'}", "HostConfig.NetworkMode", "\"mine\""},
 	{"{'read_only': false}", "HostConfig.ReadonlyRootfs", "false"},
 	{"{'privileged': true}", "HostConfig.Privileged", "true"},
 	{"{'cap_add': ['NET_ADMIN']}", "HostConfig.CapAdd",
-	 "[\"SETUID\",\"SETGID\",\"SETPCAP\",\"KILL\",\"NET_ADMIN\"]"},
+	 "[\"SETUID\",\"SETGID\",\"SETPCAP\",\"KILL\",\"CHOWN\",\"NET_ADMIN\"]"},
 	{"{'cap_drop': ['NET_RAW']}", "HostConfig.CapDrop", "[\"ALL\"]"},
 	{"{'cap_drop': []}", "HostConfig.CapDrop", "[]"},
 	{"{'security_opt': ['no-new-privileges:false']}", "HostConfig.SecurityOpt", "[]"},
@@ -101,6 +101,10 @@ static const struct row mapped[] = {
 	{"{'restart_policy': {'Name': 'no'}}", "HostConfig.RestartPolicy", NULL},
 	{"{'auto_remove': true, 'detach': true, 'stdin_open': true, 'tty': false, 'init': true}",
 	 "Tty", NULL},
+	{"{'working_dir': '/app'}", "Volumes./app", "{}"},
+	{"{'working_dir': '/app'}", "HostConfig.Tmpfs./app", NULL},
+	{"{'working_dir': '/app', 'volumes': ['mine:/app']}", "Volumes", NULL},
+	{"{'working_dir': '/tmp/a'}", "Volumes", NULL},
 	{"{'mem_limit': null, 'name': null}", "HostConfig.Memory", "1073741824"},
 };
 
@@ -272,7 +276,7 @@ static void options_of_engines_are_refused_elsewhere(void **state)
 
 static void a_name_that_is_none_is_refused(void **state)
 {
-	static const char *const bad[] = {"", "-x", "a b", "a?b", "a\nb", "../x", "a&b=c"};
+	static const char *const bad[] = {"", "-x", "a b", "a?b", "a\nb", "x/../y", "a&b=c"};
 	struct sbx_spec *spec = new_spec("docker");
 
 	(void)state;

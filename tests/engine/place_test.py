@@ -37,6 +37,7 @@ class Places(unittest.TestCase):
             CONTAINER + "/start": answer("204 No Content"),
             CONTAINER: removed,
             "/containers/json": answer(body=b"[]"),
+            "/images/x/json": answer(body=b'{"Id":"x","Config":{}}'),
             **answers,
         }
         engine = Engine(answers)

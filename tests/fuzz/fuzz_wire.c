@@ -29,6 +29,7 @@ static void done_nothing(void *m)
 #define wire_hole_done	 done_nothing
 #define wire_port_done	 done_nothing
 #define wire_pong_done	 done_nothing
+#define wire_usage_done	 done_nothing
 
 /* Parse, format, parse and format again: the two texts must be equal. */
 #define X(name)                                                                          \

@@ -11,7 +11,8 @@
  *	flood	sends output and file bytes without end and without credit
  *	kernel SEED	does as it should, but what it has for kernels is random
  *	late	its kernels answer when they are killed, and not before
- *	growing	its artifacts are small where they are listed, and large where they are read
+ *	growing	its artifacts are small where they are listed, and large where they are read …
+ *	swelling … and these where they are copied
  */
 #include "fuzz/random.h"
 #include "wire/conn.h"
@@ -408,7 +409,21 @@ static void list_small(struct hostile *h, const struct wire_frame *frame)
 	send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
 }
 
-static void read_large(struct hostile *h, const struct wire_frame *frame)
+/* With a hole of that size; only the first bytes are asked for where one is looked at. */
+static void send_swollen(struct hostile *h, bool whole)
+{
+	struct sbx_buf b = SBX_BUF_INIT(64);
+
+	send_file(h, "", whole ? 1ull << 36 : 1);
+	if (!whole) {
+		send_frame(h, WIRE_DATA, h->channel, "x", 1);
+		return;
+	}
+	wire_hole_format(&b, &(struct wire_hole){.bytes = 1ull << 36});
+	send_buf(h, WIRE_HOLE, h->channel, &b);
+}
+
+static void read_large(struct hostile *h, const char *how, const struct wire_frame *frame)
 {
 	struct wire_get m;
 
@@ -417,6 +432,8 @@ static void read_large(struct hostile *h, const struct wire_frame *frame)
 	if (strstr(m.path, ".meta") != NULL) {
 		send_file(h, "", 2);
 		send_frame(h, WIRE_DATA, h->channel, "{}", 2);
+	} else if (strcmp(how, "swelling") == 0) {
+		send_swollen(h, m.length > 1u << 20);
 	} else {
 		send_file(h, "", 1ull << 40);
 	}
@@ -424,7 +441,7 @@ static void read_large(struct hostile *h, const struct wire_frame *frame)
 	send_frame(h, WIRE_CLOSE, h->channel, NULL, 0);
 }
 
-static void answer_growing(struct hostile *h, const struct wire_frame *frame)
+static void answer_growing(struct hostile *h, const char *how, const struct wire_frame *frame)
 {
 	answer_as_it_should(h, frame->type);
 	if (frame->type == WIRE_EXEC) {
@@ -434,7 +451,7 @@ static void answer_growing(struct hostile *h, const struct wire_frame *frame)
 	if (frame->type == WIRE_LIST)
 		list_small(h, frame);
 	if (frame->type == WIRE_GET)
-		read_large(h, frame);
+		read_large(h, how, frame);
 }
 
 static void answer(struct hostile *h, const char *how, const struct wire_frame *frame)
@@ -445,8 +462,8 @@ static void answer(struct hostile *h, const char *how, const struct wire_frame *
 		answer_late(h, frame);
 		return;
 	}
-	if (strcmp(how, "growing") == 0) {
-		answer_growing(h, frame);
+	if (strcmp(how, "growing") == 0 || strcmp(how, "swelling") == 0) {
+		answer_growing(h, how, frame);
 		return;
 	}
 	if (strncmp(how, "kernel", 6) == 0) {

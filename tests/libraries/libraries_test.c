@@ -206,48 +206,6 @@ static void a_set_that_is_made_later_is_seen_in_a_session_that_is_open(void **st
 	assert_int_equal(repository_requests("/files/"), before);
 }
 
-/* ---- kernels ---- */
-
-static void cell_prints(struct test_sandbox *t, const char *const *libraries, const char *code,
-			const char *expected)
-{
-	struct sbx_run run = {
-		.language = "python",
-		.code = code,
-		.code_len = strlen(code),
-		.libraries = libraries,
-		.kernel = "main",
-		.io = {.timeout_ms = 10000},
-	};
-	struct sbx_result *r = NULL;
-	struct sbx_error err;
-
-	if (sbx_session_run(test_session(t), &run, &r, &err) < 0)
-		fail_msg("%s", err.msg);
-	if (strcmp(r->out.data, expected) != 0)
-		fail_msg("'%s': %s; %s", r->out.data, r->errout.data, r->message);
-	sbx_result_free(r);
-}
-
-static void a_kernel_sees_what_was_added_since_its_start(void **state)
-{
-	cell_prints(*state, NULL, "x = 41\nprint(x)", "41\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint(x)", "41\n");
-}
-
-/* No time of the cell's has begun, and the kernel may be anything by now. */
-static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
-{
-	cell_prints(*state, NULL,
-		    "import builtins, time\nreal = builtins.__import__\n"
-		    "def late(name, *more, **named):\n"
-		    "    while name == 'sys': time.sleep(1)\n"
-		    "    return real(name, *more, **named)\n"
-		    "builtins.__import__ = late", "");
-	cell_prints(*state, LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
-	cell_prints(*state, LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
-}
-
 static void javascript_requires_and_imports(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -288,6 +246,19 @@ static void cell_prints(struct test_sandbox *t, const char *language,
 		fail_msg("a cell of %s printed '%s' and '%s'", language, result->out.data,
 			 result->errout.data);
 	sbx_result_free(result);
+}
+
+/* No time of the cell's has begun, and the kernel may be anything by now. */
+static void a_kernel_that_takes_no_libraries_holds_no_cell_up(void **state)
+{
+	cell_prints(*state, "python", NULL,
+		    "import builtins, time\nreal = builtins.__import__\n"
+		    "def late(name, *more, **named):\n"
+		    "    while name == 'sys': time.sleep(1)\n"
+		    "    return real(name, *more, **named)\n"
+		    "builtins.__import__ = late", "");
+	cell_prints(*state, "python", LIST("sbx-good"), "builtins.__import__ = real\nprint('well')", "well\n");
+	cell_prints(*state, "python", LIST("sbx-good"), "import sbx_good\nprint('there')", "there\n");
 }
 
 static void a_kernel_sees_libraries_from_before_its_start_and_later_ones(void **state)
@@ -348,7 +319,7 @@ static void a_native_gem_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char text[256];
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	need_ruby_headers();
 	snprintf(text, sizeof(text), "---\n:sources:\n- http://reader:s3cret%%25word@%s/private/gems/\n",
 		 repository_address());
@@ -373,7 +344,7 @@ static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 {
 	char url[256];
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	if (!has_tool("/usr/bin/Rscript"))
 		test_skip_promised("R is not installed");
 	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/cran", repository_address());
@@ -444,7 +415,7 @@ static void where_libraries_are_switched_off_the_rest_works(void **state)
 	assert_int_equal(sbx_session_run(test_session(t), &run, &result, &err), -SBX_E_INVALID);
 	expect_contains(err.msg, "switched off");
 	run_prints(t, "python", NULL, "print(2)", "2\n");
-	if (test_is_native())
+	if (test_isolates())
 		assert_int_not_equal(test_exec(t, "ls", "-d", "/opt/llm-sandbox/libraries", NULL)->exit_code, 0);
 }
 
@@ -583,7 +554,7 @@ static void a_session_that_is_ended_installs_no_more(void **state)
 	repository_release(false);
 	remove_all();
 	assert_int_equal(sbx_spec_new(&spec, &err), 0);
-	assert_int_equal(sbx_spec_set_backend(spec, test_backend(), &err), 0);
+	assert_int_equal(test_use_backend(spec, &err), 0);
 	how.spec = spec;
 	assert_int_equal(sbx_registry_new(&(struct sbx_registry_limits){0}, &h.registry, &err), 0);
 	if (sbx_registry_open(h.registry, &how, &info, &err) < 0 ||
@@ -803,7 +774,7 @@ static void a_set_is_read_only_inside(void **state)
 		"    except OSError as e:\n"
 		"        print('no')\n";
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	run_prints(*state, "python", LIST("sbx-good==1.0"), code, "no\nno\nno\nno\nno\nno\n");
 }
 
@@ -811,7 +782,7 @@ static void a_sandbox_cannot_tell_which_sets_there_are(void **state)
 {
 	struct test_sandbox *t = *state;
 
-	test_need_native("nothing keeps a library in or out");
+	test_need_isolation("nothing keeps a library in or out");
 	sbx_library_set_free(add("python", LIST("sbx-other")));
 	run_prints(t, "python", LIST("sbx-good==1.0"),
 		   "import os\n"
@@ -1026,7 +997,6 @@ int main(void)
 		sandbox_test(libraries_of_a_session_add_up),
 		sandbox_test(a_command_finds_the_libraries_of_its_session),
 		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
-		sandbox_test(a_kernel_sees_what_was_added_since_its_start),
 		sandbox_test(a_kernel_that_takes_no_libraries_holds_no_cell_up),
 		sandbox_test(javascript_requires_and_imports),
 		sandbox_test(a_kernel_sees_libraries_from_before_its_start_and_later_ones),

@@ -174,6 +174,24 @@ class Managed(KernelCase):
         self.assertNotEqual(number, waits)
         self.assertEqual(server.close(), 0)
 
+    def test_it_finds_a_thread_also_when_others_of_its_kind_wait(self):
+        server = Server("--workers", "1")
+        self.session = self.create(server)
+        self.cell("1", server, kernel="other")
+        number = self.start_cell(ENDLESS, server)
+        for action in ("reset", "restart", "end") * 4:
+            server.start("tools/call", name="manage_kernel", arguments={
+                "session_id": self.session, "action": action, "kernel": "other"})
+        interrupting = server.start("tools/call", name="manage_kernel", arguments={
+            "session_id": self.session, "action": "interrupt", "kernel": "main"})
+        answers = {}
+        while not answers.keys() >= {number, interrupting}:
+            message = server.lines.get(timeout=DEADLINE)
+            answers[message.get("id")] = message
+        self.good(answers[interrupting]["result"])
+        self.assertEqual(self.good(answers[number]["result"])["exit_code"], 130)
+        self.assertEqual(server.close(), 0)
+
     def test_restarting_ends_a_cell_that_hangs(self):
         self.cell("x = 1")
         number = self.start_cell(STUBBORN)

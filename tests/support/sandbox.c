@@ -18,6 +18,26 @@ bool test_is_native(void)
 	return strcmp(test_backend(), "native") == 0;
 }
 
+bool test_isolates(void)
+{
+	return strcmp(test_backend(), "fake") != 0;
+}
+
+bool test_has_image(void)
+{
+	return test_isolates() && !test_is_native();
+}
+
+int test_use_backend(struct sbx_spec *spec, struct sbx_error *err)
+{
+	const char *image = getenv("SBX_TEST_IMAGE");
+	int r = sbx_spec_set_backend(spec, test_backend(), err);
+
+	if (r < 0 || !test_has_image())
+		return r;
+	return sbx_spec_set_image(spec, image != NULL && image[0] != '\0' ? image : TEST_IMAGE, err);
+}
+
 int test_sandbox_setup(void **state)
 {
 	struct test_sandbox *t = calloc(1, sizeof(*t));
@@ -27,7 +47,7 @@ int test_sandbox_setup(void **state)
 		return -1;
 	*state = t;
 	if (sbx_spec_new(&t->spec, &err) < 0 ||
-	    sbx_spec_set_backend(t->spec, test_backend(), &err) < 0) {
+	    test_use_backend(t->spec, &err) < 0) {
 		print_error("cannot set the sandbox up: %s\n", err.msg);
 		return -1;
 	}
@@ -132,12 +152,22 @@ void test_skip_promised(const char *reason)
 	skip();
 }
 
-void test_need_native(const char *reason)
+static void need(bool there, const char *reason)
 {
-	if (test_is_native())
+	if (there)
 		return;
 	print_message("# skipped: %s\n", reason);
 	skip();
+}
+
+void test_need_native(const char *reason)
+{
+	need(test_is_native(), reason);
+}
+
+void test_need_isolation(const char *reason)
+{
+	need(test_isolates(), reason);
 }
 
 unsigned long test_size(unsigned long quick, unsigned long standard, unsigned long full)

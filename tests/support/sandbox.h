@@ -13,8 +13,9 @@
  *	const struct CMUnitTest tests[] = {sandbox_test(python_says_hello)};
  *	return cmocka_run_group_tests(tests, NULL, NULL);
  *
- * The environment chooses: SBX_TEST_BACKEND (native), SBX_TEST_STRICT=1 (a promised capability
- * that is missing fails instead of being skipped), SBX_TEST_SIZE (quick, default, full).
+ * The environment chooses: SBX_TEST_BACKEND (native), SBX_TEST_IMAGE (what containers are made of,
+ * TEST_IMAGE), SBX_TEST_STRICT=1 (a promised capability that is missing fails instead of being
+ * skipped), SBX_TEST_SIZE (quick, default, full).
  */
 #pragma once
 
@@ -28,6 +29,7 @@
 #include <llmsandbox/session.h>
 
 #define TEST_RESULTS_MAX 64
+#define TEST_IMAGE	 "localhost/box:all" /* with every tool chain; made by tests/support/engines */
 
 #define sandbox_test(function) \
 	cmocka_unit_test_setup_teardown(function, test_sandbox_setup, test_sandbox_teardown)
@@ -47,9 +49,17 @@ struct test_sandbox {
 int test_sandbox_setup(void **state);
 int test_sandbox_teardown(void **state);
 
-/* The name of the backend under test, and whether it isolates at all. */
+/*
+ * The name of the backend under test; whether it is ours, without an engine; whether it isolates at
+ * all; and whether programs are those of an image.
+ */
 const char *test_backend(void);
 bool test_is_native(void);
+bool test_isolates(void);
+bool test_has_image(void);
+
+/* Have a spec made for the backend under test. */
+int test_use_backend(struct sbx_spec *spec, struct sbx_error *err);
 
 void test_set_limit(struct test_sandbox *t, enum sbx_limit limit, uint64_t value);
 
@@ -69,8 +79,11 @@ bool test_is_enforced(const struct sbx_result *r, const char *name);
 /* End this test: as failed when SBX_TEST_STRICT=1, else as skipped with the reason. */
 void test_skip_promised(const char *reason);
 
-/* End this test as skipped, with the reason, where the backend isolates nothing. */
+/* End this test as skipped, with the reason, on any other backend. */
 void test_need_native(const char *reason);
+
+/* End this test as skipped, with the reason, where the backend isolates nothing. */
+void test_need_isolation(const char *reason);
 
 /* SBX_TEST_SIZE: one of three numbers. */
 unsigned long test_size(unsigned long quick, unsigned long standard, unsigned long full);

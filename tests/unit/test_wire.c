@@ -52,6 +52,7 @@ static const struct wire_entry sample_entry = {
 	.kind = WIRE_LINK, .mode = 0777, .size = 1, .mtime_ns = 2, .ctime_ns = 3,
 	.name = (char *)"d/n\n"};
 static const struct wire_pong sample_pong = {.clock_ns = 1ull << 60};
+static const struct wire_usage sample_usage = {.peak_memory_bytes = 1ull << 40, .oom_kills = 3};
 static const struct wire_error sample_error = {
 	.code = SBX_E_LIMIT, .sys_errno = 28, .text = (char *)"no space"};
 static const struct wire_port sample_port = {.port = 3128};
@@ -85,6 +86,10 @@ static void wire_hole_done(struct wire_hole *m)
 	(void)m;
 }
 static void wire_pong_done(struct wire_pong *m)
+{
+	(void)m;
+}
+static void wire_usage_done(struct wire_usage *m)
 {
 	(void)m;
 }

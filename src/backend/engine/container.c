@@ -4,6 +4,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "base/path.h"
 #include "backend/engine/labels.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the agent needs until it drops them too: to become the user, and to end its processes. */
-static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL"};
+/* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
+static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -31,6 +32,13 @@ static json_t *sized(const struct sbx_spec *spec)
 			    (unsigned long long)spec->limits[SBX_LIMIT_DISK_BYTES]);
 }
 
+/* Anywhere else the image may have something that is to be seen. */
+static bool is_our_place(const char *path)
+{
+	return sbx_path_is_below(path, "/sandbox") || sbx_path_is_below(path, "/tmp") ||
+	       sbx_path_is_below(path, "/home/sandbox");
+}
+
 /*
  * Folders of their own in memory, which count against the memory limit as well. What is to be committed
  * must be in the container's own root.
@@ -43,7 +51,9 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 	if (spec->container.commit || spec->container.was_committed)
 		return o;
 	json_object_set_new(o, "/home/sandbox", sized(spec));
-	json_object_set_new(o, spec->workdir, sized(spec));
+	json_object_set_new(o, "/sandbox", sized(spec));
+	if (is_our_place(spec->workdir))
+		json_object_set_new(o, spec->workdir, sized(spec));
 	/* One that the user shows there is it. */
 	for (size_t i = 0; i < spec->mount_count; i++)
 		json_object_del(o, spec->mounts[i].inside);
@@ -52,9 +62,11 @@ static json_t *describe_tmpfs(const struct sbx_spec *spec)
 
 static json_t *describe_binds(const struct sbx_spec *spec)
 {
+	char name[ENGINE_VOLUME_MAX];
 	json_t *list = json_array();
 
-	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", engine_volume_name()));
+	engine_volume_name(spec, name);
+	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", name));
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		const struct sbx_mount *m = &spec->mounts[i];
 
@@ -91,10 +103,11 @@ static void describe_limits(const struct sbx_spec *spec, json_t *host)
 	}
 	if (is_limited(spec, SBX_LIMIT_CPU_MILLI))
 		json_object_set_new(host, "NanoCpus", json_integer(cpus * 1000000));
-	/* The agent and its supervisors are processes too. */
+	/* The agent is a process too, hence one more. */
 	if (is_limited(spec, SBX_LIMIT_PROCESSES))
-		json_object_set_new(host, "PidsLimit", json_integer(processes + 32));
+		json_object_set_new(host, "PidsLimit", json_integer(processes + 1));
 	json_object_set_new(host, "Ulimits", describe_ulimits(spec));
+	json_object_set_new(host, "ShmSize", json_integer((json_int_t)spec->limits[SBX_LIMIT_DISK_BYTES]));
 }
 
 static json_t *describe_host(const struct sbx_spec *spec)
@@ -113,25 +126,75 @@ static json_t *describe_host(const struct sbx_spec *spec)
 	return host;
 }
 
-/*
- * What was committed from the user's folders is to be seen: a volume without a name begins with what the
- * image has at its place, and goes with the container.
- */
-static void show_committed(const struct sbx_spec *spec, json_t *o)
+static const char *wish_of(const struct sbx_spec *spec, const char *name)
 {
-	if (spec->container.was_committed && !spec->container.commit)
-		json_object_set_new(o, "Volumes", json_pack("{s:{}, s:{}}", "/home/sandbox", spec->workdir));
+	return json_string_value(json_object_get(spec->container.runtime, name));
 }
 
-/* The agent opens those in memory that are ours. */
+/* Where there is no network a container need not know this machine's name servers. */
+static void hide_resolver(json_t *container)
+{
+	json_t *host = json_object_get(container, "HostConfig");
+
+	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+}
+
+/* Whether something of the user's is shown at this place. */
+static bool is_taken(const json_t *host, const char *place)
+{
+	size_t len = strlen(place), i;
+	json_t *item;
+
+	json_array_foreach(json_object_get(host, "Binds"), i, item) {
+		const char *at = strchr(json_string_value(item), ':');
+
+		if (at != NULL && strncmp(at + 1, place, len) == 0 &&
+		    (at[len + 1] == ':' || at[len + 1] == '\0'))
+			return true;
+	}
+	json_array_foreach(json_object_get(host, "Mounts"), i, item) {
+		if (strcmp(json_string_value(json_object_get(item, "Target")), place) == 0)
+			return true;
+	}
+	return json_object_get(json_object_get(host, "Tmpfs"), place) != NULL;
+}
+
+/*
+ * Where the image has something to be seen, and changed: what was committed, and a work folder of its
+ * own. A volume without a name begins with what the image has at its place, and goes with the container.
+ */
+static void show_volumes(const struct sbx_spec *spec, json_t *o)
+{
+	const json_t *host = json_object_get(o, "HostConfig");
+	bool committed = spec->container.was_committed && !spec->container.commit;
+	json_t *volumes = json_object();
+
+	if (committed && !is_taken(host, "/home/sandbox"))
+		json_object_set_new(volumes, "/home/sandbox", json_object());
+	if ((committed || (!is_our_place(spec->workdir) && !spec->container.commit)) &&
+	    !is_taken(host, spec->workdir))
+		json_object_set_new(volumes, spec->workdir, json_object());
+	if (json_object_size(volumes) > 0)
+		json_object_set_new(o, "Volumes", volumes);
+	else
+		json_decref(volumes);
+}
+
+/* The agent opens those that are ours, and gives all but /tmp to the user. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
-	const char *const ours[] = {"/tmp", "/home/sandbox", spec->workdir};
+	const char *const ours[] = {"/tmp", "/home/sandbox", "/sandbox", spec->workdir};
+	size_t count = strcmp(spec->workdir, "/sandbox") == 0 ? 3 : 4;
 	const json_t *tmpfs = json_object_get(json_object_get(o, "HostConfig"), "Tmpfs");
 	const json_t *wished = json_object_get(spec->container.runtime, "tmpfs");
+	const json_t *volumes = json_object_get(o, "Volumes");
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		if (json_object_get(tmpfs, ours[i]) != NULL && json_object_get(wished, ours[i]) == NULL)
+	for (size_t i = 0; i < count; i++) {
+		bool in_memory = json_object_get(tmpfs, ours[i]) != NULL &&
+				 json_object_get(wished, ours[i]) == NULL;
+
+		if (in_memory || json_object_get(volumes, ours[i]) != NULL)
 			json_array_append_new(json_object_get(o, "Entrypoint"), json_string(ours[i]));
 	}
 }
@@ -150,12 +213,14 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
+	if (wish_of(spec, "network_mode") == NULL)
+		hide_resolver(o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
 	}
+	show_volumes(spec, o);
 	name_folders(spec, o);
-	show_committed(spec, o);
 	return o;
 }
 
@@ -168,11 +233,6 @@ void engine_container_done(struct engine_container *container)
 }
 
 /* ---- calls ---- */
-
-static const char *wish_of(const struct sbx_spec *spec, const char *name)
-{
-	return json_string_value(json_object_get(spec->container.runtime, name));
-}
 
 static void format_create(const struct sbx_spec *spec, char *ret, size_t size)
 {

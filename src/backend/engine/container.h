@@ -87,6 +87,9 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 
 /* ---- what isolates it (report.c) ---- */
 
+/* Whether this engine takes limits and does not set them. */
+bool engine_ignores_limits(const struct engine_client *client);
+
 /* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
 uint32_t engine_fences(const struct engine_container *container);
 
@@ -97,15 +100,26 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 void engine_report(const struct engine_client *client, const struct engine_container *container,
 		   struct sbx_report *report);
 
+/* ---- plans (plan.c) ---- */
+
+int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
+		      struct sbx_buf *out, struct sbx_error *err);
+
 /* ---- the agent's volume ---- */
 
 #define ENGINE_AGENT_FOLDER "/.llm-sandbox"
 
-/* The volume's name: "llm-sandbox-agent-" and the digest of what is in it. */
-const char *engine_volume_name(void);
+/* Below it, what artifacts and kernels need. */
+#define ENGINE_EMBEDDED "support"
+
+#define ENGINE_VOLUME_MAX 96
+
+/* The volume's name: "llm-sandbox-agent-" and the digests of what is in it. */
+void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX]);
 
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
 /* Make it with the agent in it, by way of a container of this image that is never started. */
-int engine_volume_fill(struct engine_client *client, const char *image, struct sbx_error *err);
+int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
+		       struct sbx_error *err);

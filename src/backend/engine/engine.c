@@ -279,16 +279,17 @@ static int open_socket(struct engine_place *p, struct sbx_error *err)
 }
 
 /* A volume that was there a moment ago is not asked for again: it costs every sandbox a call. */
-static bool has_volume(struct engine_client *client)
+static bool has_volume(struct engine_client *client, const struct sbx_spec *spec)
 {
 	struct engine_known known = engine_known_get(engine_client_key(client));
 	struct engine_request request = {.method = "GET"};
 	struct sbx_error ignored;
-	char path[128];
+	char path[128], name[ENGINE_VOLUME_MAX];
 
 	if (known.agent_ns != 0 && sbx_now_ns() - known.agent_ns < AGENT_NS)
 		return true;
-	snprintf(path, sizeof(path), "/volumes/%s", engine_volume_name());
+	engine_volume_name(spec, name);
+	snprintf(path, sizeof(path), "/volumes/%s", name);
 	request.path = path;
 	if (engine_call(client, &request, NULL, &ignored) < 0)
 		return false;
@@ -321,8 +322,8 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	struct sbx_error ignored;
 	int r = 0;
 
-	if (!has_volume(p->client))
-		r = engine_volume_fill(p->client, p->image.name, err);
+	if (!has_volume(p->client, &p->spec))
+		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
 	if (r == 0)
 		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
 	if (r < 0)
@@ -437,6 +438,16 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 
 /* ---- what it says of itself ---- */
 
+/*
+ * The kernel's count of a user's processes is of all containers, and of this machine's own user of
+ * that number: it is for where the engine sets no limit, and programs of this number are few.
+ */
+static bool counts_by_user(const struct engine_place *p)
+{
+	return p->container.asked != NULL && engine_ignores_limits(p->client) &&
+	       (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) == 0;
+}
+
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
 {
 	const struct engine_place *p = engine(place);
@@ -449,7 +460,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	};
 	for (size_t i = 0; i < p->writable_count; i++)
 		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
-	sbx_rlimits_set(ret, p->spec.limits, (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) != 0);
+	sbx_rlimits_set(ret, p->spec.limits, !counts_by_user(p));
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -462,6 +473,12 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 static const char *const *engine_env(const struct sbx_place *place)
 {
 	return (const char *const *)engine(place)->env;
+}
+
+/* Somebody else's container has our program alone. */
+static const char *engine_embedded(const struct sbx_place *place)
+{
+	return engine(place)->container.program[0] == '\0' ? ENGINE_AGENT_FOLDER "/" ENGINE_EMBEDDED : NULL;
 }
 
 static const char *engine_commit_tag(const struct sbx_place *place)
@@ -507,68 +524,10 @@ static void add_report(const struct sbx_place *place, struct sbx_report *report)
 	const struct engine_place *p = engine(place);
 
 	engine_report(p->client, &p->container, report);
-}
-
-/* ---- plans ---- */
-
-static void print_image(const struct sbx_spec *spec, struct sbx_buf *out)
-{
-	static const char *const policies[] = {
-		[SBX_PULL_MISSING] = "pull it when it is missing",
-		[SBX_PULL_ALWAYS] = "pull it",
-		[SBX_PULL_NEVER] = "fail when it is missing",
-	};
-	const struct sbx_container *c = &spec->container;
-
-	if (c->dockerfile != NULL)
-		sbx_buf_printf(out, "POST /build: %s\n", c->dockerfile);
-	else if (c->image == NULL && c->choices[1] != NULL)
-		sbx_buf_printf(out, "GET /images/%s/json; when it is missing: %s, %s\n", c->choices[0],
-			       c->choices[1], policies[c->pull]);
-	else
-		sbx_buf_printf(out, "GET /images/%s/json; %s\n", engine_image_name(spec),
-			       policies[c->pull]);
-}
-
-static int print_end(const struct sbx_spec *spec, struct sbx_buf *out)
-{
-	const struct sbx_container *c = &spec->container;
-
-	if (c->commit)
-		sbx_buf_printf(out, "at the end: commit to %s\n", c->commit_tag ? c->commit_tag : "a fresh tag");
-	if (c->dockerfile != NULL && !c->keep_template)
-		sbx_buf_puts(out, "at the end: remove the image\n");
-	return 0;
-}
-
-static int print_container(const struct sbx_spec *spec, const struct engine_flavor *flavor,
-			   struct sbx_buf *out, struct sbx_error *err)
-{
-	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
-	char *text;
-
-	if (o == NULL)
-		return -(int)err->code;
-	text = json_dumps(o, JSON_INDENT(2));
-	json_decref(o);
-	if (text == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
-	print_image(spec, out);
-	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
-	free(text);
-	return print_end(spec, out);
-}
-
-static int print_plan(const struct sbx_spec *spec, const struct engine_flavor *flavor,
-		      struct sbx_buf *out, struct sbx_error *err)
-{
-	if (spec->container.id == NULL)
-		return print_container(spec, flavor, out, err);
-	sbx_buf_printf(out,
-		       "GET /containers/%s/json; start it when it is stopped\n"
-		       "PUT the agent into its root\nexec the agent, which removes itself, as 0:0\n",
-		       spec->container.id);
-	return 0;
+	if (p->spec.mount_count > 0)
+		sbx_report_add(report, "mount owners", SBX_MISSING,
+			       "files of mounts keep their owners; programs are %u:%u", p->spec.uid,
+			       p->spec.gid);
 }
 
 static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
@@ -592,7 +551,7 @@ static int probe(const struct engine_flavor *flavor, struct sbx_error *err)
 	static int flavor##_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,          \
 				       struct sbx_error *err)                                     \
 	{                                                                                         \
-		return print_plan(spec, &engine_##flavor, out, err);                              \
+		return engine_print_plan(spec, &engine_##flavor, out, err);                              \
 	}                                                                                         \
 	static int flavor##_probe(struct sbx_error *err)                                          \
 	{                                                                                         \
@@ -607,7 +566,7 @@ FUNCTIONS(podman)
 		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}

@@ -45,7 +45,7 @@ static bool has_option(const json_t *host, const char *text)
 /* More than the agent needs, or the engine's own. */
 static bool has_capabilities(const json_t *host)
 {
-	return json_array_size(json_object_get(host, "CapAdd")) > 4 ||
+	return json_array_size(json_object_get(host, "CapAdd")) > 5 ||
 	       json_array_size(json_object_get(host, "CapDrop")) == 0;
 }
 
@@ -162,7 +162,7 @@ static void report_network(const json_t *host, struct sbx_report *report)
 }
 
 /* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
-static bool ignores_limits(const struct engine_client *client)
+bool engine_ignores_limits(const struct engine_client *client)
 {
 	const char *socket = client->endpoint.socket_path;
 	struct statfs fs;
@@ -188,7 +188,7 @@ static void report_limit(const struct engine_client *client, const struct engine
 
 	if (asked <= 0)
 		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
-	else if (ignores_limits(client))
+	else if (engine_ignores_limits(client))
 		sbx_report_add(report, row->name, SBX_MISSING,
 			       "Podman of an ordinary user has no limits with version 1 of cgroups");
 	else if (warning != NULL && strcasestr(warning, "discarded") != NULL)
@@ -217,7 +217,7 @@ static void report_disk(const json_t *asked, struct sbx_report *report)
 
 	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
 		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
-			       in_root ? "in a root that can be written" : "as the image was committed");
+			       in_root ? "in a root that can be written" : "in a volume");
 	else
 		sbx_report_add(report, "disk limit", SBX_ENFORCED, "of each of the folders in memory");
 }
@@ -255,9 +255,15 @@ static void report_shared(const json_t *host, struct sbx_report *report)
 			sbx_report_add(report, "namespaces", SBX_OFF, "'%.60s', by %s of runtime_configs",
 				       mode, modes[i][1]);
 	}
-	if (json_array_size(json_object_get(host, "Devices")) > 0 ||
+	if (flag_of(host, "Privileged") || strcmp(text_of(host, "PidMode"), "host") == 0)
+		sbx_report_add(report, "proc", SBX_OFF, "the machine's, by runtime_configs");
+	else
+		sbx_report_add(report, "proc", SBX_ENFORCED, "the container's own, masked by the engine");
+	if (flag_of(host, "Privileged") || json_array_size(json_object_get(host, "Devices")) > 0 ||
 	    json_array_size(json_object_get(host, "DeviceRequests")) > 0)
-		sbx_report_add(report, "devices", SBX_OFF, "some of this machine's, by runtime_configs");
+		sbx_report_add(report, "devices", SBX_OFF, "some of the machine's, by runtime_configs");
+	else
+		sbx_report_add(report, "devices", SBX_ENFORCED, "the few that every container has");
 }
 
 void engine_report(const struct engine_client *client, const struct engine_container *container,

@@ -4,6 +4,7 @@
 #include "backend/engine/labels.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "base/embedded.h"
 #include "base/sha256.h"
 
 #include <errno.h>
@@ -17,27 +18,27 @@ extern const char sbx_agent_image_start[];
 extern const char sbx_agent_image_end[];
 
 static pthread_once_t named = PTHREAD_ONCE_INIT;
-static char name[64];
+static char digest[17]; /* of the agent */
 
 static size_t agent_size(void)
 {
 	return (size_t)(sbx_agent_image_end - sbx_agent_image_start);
 }
 
-static void make_name(void)
+static void make_digest(void)
 {
 	struct sbx_sha256 hash = SBX_SHA256_INIT;
 	char hex[SBX_SHA256_HEX];
 
 	sbx_sha256_add(&hash, sbx_agent_image_start, agent_size());
 	sbx_sha256_hex(&hash, hex);
-	snprintf(name, sizeof(name), "llm-sandbox-agent-%.16s", hex);
+	snprintf(digest, sizeof(digest), "%.16s", hex);
 }
 
-const char *engine_volume_name(void)
+void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX])
 {
-	pthread_once(&named, make_name);
-	return name;
+	pthread_once(&named, make_digest);
+	snprintf(ret, ENGINE_VOLUME_MAX, "llm-sandbox-agent-%s-%.16s", digest, spec->embedded_version);
 }
 
 void engine_volume_pack(struct sbx_buf *tar, const char *path)
@@ -47,7 +48,7 @@ void engine_volume_pack(struct sbx_buf *tar, const char *path)
 }
 
 /* A container that has the volume, and whose image need not have any program. */
-static int create_carrier(struct engine_client *client, const char *image,
+static int create_carrier(struct engine_client *client, const char *volume, const char *image,
 			  struct engine_container *ret, struct sbx_error *err)
 {
 	json_t *answer = NULL, *body;
@@ -56,7 +57,7 @@ static int create_carrier(struct engine_client *client, const char *image,
 	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
 			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
 			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
-			 json_sprintf("%s:%s", engine_volume_name(), ENGINE_AGENT_FOLDER), "NetworkMode",
+			 json_sprintf("%s:%s", volume, ENGINE_AGENT_FOLDER), "NetworkMode",
 			 "none");
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");
@@ -70,24 +71,52 @@ static int create_carrier(struct engine_client *client, const char *image,
 	return r;
 }
 
-static int put_agent(struct engine_client *client, const struct engine_container *carrier,
-		     struct sbx_error *err)
+/* The folders that a file's path names; one that was named before does no harm. */
+static void pack_parents(struct sbx_buf *tar, const char *path)
+{
+	for (const char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+		char folder[100];
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		engine_tar_add_folder(tar, folder, 0755, 0, 0);
+	}
+}
+
+static void pack_embedded(struct sbx_buf *tar, const struct sbx_embedded_file *file)
+{
+	for (; file != NULL && file->path != NULL; file++) {
+		char path[100];
+
+		snprintf(path, sizeof(path), ENGINE_EMBEDDED "/%s", file->path);
+		pack_parents(tar, path);
+		engine_tar_add(tar, path, 0644, file->data, file->len);
+	}
+}
+
+/* The agent comes last: where it is, all is. */
+static int put_files(struct engine_client *client, const struct sbx_spec *spec,
+		     const struct engine_container *carrier, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
 
+	pack_embedded(&tar, spec->embedded);
 	engine_volume_pack(&tar, "agent");
 	return engine_container_put(client, carrier, ENGINE_AGENT_FOLDER, &tar, err);
 }
 
-int engine_volume_fill(struct engine_client *client, const char *image, struct sbx_error *err)
+int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
+		       struct sbx_error *err)
 {
 	struct engine_container carrier = {.asked = NULL};
+	char volume[ENGINE_VOLUME_MAX];
 	struct sbx_error ignored;
-	int r = create_carrier(client, image, &carrier, err);
+	int r;
 
+	engine_volume_name(spec, volume);
+	r = create_carrier(client, volume, image, &carrier, err);
 	if (r < 0)
 		return r;
-	r = put_agent(client, &carrier, err);
+	r = put_files(client, spec, &carrier, err);
 	engine_container_remove(client, &carrier, &ignored);
 	return r < 0 ? sbx_wrap(err, "cannot give the agent to the engine") : 0;
 }

@@ -62,7 +62,7 @@ static void print_data(FILE *out, int number, const char *path, struct sbx_sha25
 
 static void print_table(FILE *out, int count, char **paths)
 {
-	fprintf(out, "\nconst struct sbx_support_file sbx_support_files[] = {\n");
+	fprintf(out, "\nconst struct sbx_embedded_file sbx_support_files[] = {\n");
 	for (int i = 0; i < count; i++) {
 		fprintf(out, "\t{\"");
 		print_name(out, name_of(paths[i]));

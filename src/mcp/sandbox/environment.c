@@ -654,8 +654,12 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 
 	if (r < 0)
 		return r;
-	r = set_container(environment, spec, err);
+	/* What auto comes to depends on what is asked of containers, and the rest on the backend. */
+	if (strcmp(environment->backend, "auto") != 0)
+		r = sbx_spec_set_backend(spec, environment->backend, err);
 	if (r == 0)
+		r = set_container(environment, spec, err);
+	if (r == 0 && strcmp(environment->backend, "auto") == 0)
 		r = sbx_spec_set_backend(spec, environment->backend, err);
 	if (r == 0)
 		r = copy_limits(environment->limits, spec, err);

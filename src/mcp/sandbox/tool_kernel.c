@@ -26,6 +26,7 @@ struct action {
 	const char *name;
 	bool of_all;	     /* needs no kernel */
 	bool takes_turn;     /* waits until nothing else runs in the session */
+	enum mcp_urgency urgency;
 	const char *message; /* when it is done, or NULL */
 	int (*run)(struct act *act, struct sbx_error *err);
 };
@@ -135,14 +136,14 @@ static int history(struct act *act, struct sbx_error *err)
 }
 
 static const struct action actions[] = {
-	{"list", true, false, NULL, list},
-	{"history", false, false, NULL, history},
-	{"interrupt", false, false, "a cell that ran is interrupted; the variables are kept",
-	 interrupt},
-	{"restart", false, false, "it runs anew: its variables, imports and functions are gone",
-	 restart},
-	{"reset", false, true, "its variables, imports and functions are gone", reset},
-	{"end", false, false, "it is gone, with its history", end},
+	{"list", true, false, MCP_INSTANT, NULL, list},
+	{"history", false, false, MCP_INSTANT, NULL, history},
+	{"interrupt", false, false, MCP_INSTANT,
+	 "a cell that ran is interrupted; the variables are kept", interrupt},
+	{"restart", false, false, MCP_URGENT,
+	 "it runs anew: its variables, imports and functions are gone", restart},
+	{"reset", false, true, MCP_PATIENT, "its variables, imports and functions are gone", reset},
+	{"end", false, false, MCP_URGENT, "it is gone, with its history", end},
 };
 
 static const char *const action_names[] = {"list",  "history", "interrupt", "restart",
@@ -155,11 +156,18 @@ static const struct action *find_action(const json_t *arguments)
 {
 	const char *name = json_string_value(json_object_get(arguments, "action"));
 
-	for (size_t i = 0; i < ACTIONS; i++) {
+	for (size_t i = 0; name != NULL && i < ACTIONS; i++) {
 		if (strcmp(actions[i].name, name) == 0)
 			return &actions[i];
 	}
 	return NULL;
+}
+
+static enum mcp_urgency urgency(const json_t *arguments)
+{
+	const struct action *action = find_action(arguments);
+
+	return action != NULL ? action->urgency : MCP_PATIENT;
 }
 
 /* ---- the session ---- */
@@ -252,8 +260,8 @@ const struct mcp_tool mcp_tool_manage_kernel = {
 	.title = "Manage kernels",
 	.description =
 		"Look at, interrupt, restart, reset or end the kernels of a session (those that "
-		"execute_code's kernel started). All but reset act at once, also while a cell "
-		"runs.",
+		"execute_code's kernel started). All but reset act at once, also while its cell "
+		"runs; restart and end then wait for cells of other kernels in the session.",
 	.arguments = arguments,
 	.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	.output_schema =
@@ -272,6 +280,6 @@ const struct mcp_tool mcp_tool_manage_kernel = {
 		"\"integer\"}, \"duration_ms\": {\"type\": \"number\"}}, \"required\": "
 		"[\"number\", \"code\", \"exit_code\"]}}}, \"required\": [\"action\"]}",
 	.hints = MCP_DESTRUCTIVE,
-	.urgent = true,
+	.urgency = urgency,
 	.run = run,
 };
