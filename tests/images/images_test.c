@@ -324,6 +324,21 @@ static void what_is_no_image_is_named(void **state)
 	opening_fails(p, "is no folder");
 }
 
+static void a_missing_tool_chain_is_said_to_be_the_images(void **state)
+{
+	struct place *p = *state;
+	const struct sbx_run run = {.language = "python", .code = "1", .code_len = 1};
+	struct sbx_result *result = NULL;
+	char *version = NULL;
+	struct sbx_error err;
+
+	use(p, at(p, "image"));
+	assert_int_equal(sbx_session_run(test_session(p->sandbox), &run, &result, &err), -SBX_E_NOT_FOUND);
+	has(err.msg, "Python is not in the image");
+	assert_int_equal(sbx_image_language_version(at(p, "image"), "python", &version, &err),
+			 -SBX_E_NOT_FOUND);
+}
+
 static void libraries_are_refused_with_the_reason(void **state)
 {
 	struct place *p = *state;
@@ -720,6 +735,7 @@ int main(void)
 		place_test(mounts_are_shown_beside_and_in_an_image),
 		place_test(devices_of_an_image_are_none),
 		place_test(what_is_no_image_is_named),
+		place_test(a_missing_tool_chain_is_said_to_be_the_images),
 		place_test(libraries_are_refused_with_the_reason),
 		place_test(a_hostile_archive_stays_in_its_folder),
 		place_test(sizes_are_limited),
