@@ -82,7 +82,10 @@ SBX_API int sbx_kernel_start(struct sbx_session *session, const char *name, cons
 SBX_API int sbx_kernel_interrupt(struct sbx_session *session, const char *name,
 				 struct sbx_error *err);
 
-/* End its process, with a cell that runs, and start another: the state is gone. */
+/*
+ * End its process, with a cell that runs, and start another: the state is gone. A cell of another
+ * kernel that runs in the session is waited for, as sbx_kernel_reset() and _end() do.
+ */
 SBX_API int sbx_kernel_restart(struct sbx_session *session, const char *name,
 			       struct sbx_error *err);
 

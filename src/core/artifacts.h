@@ -36,9 +36,8 @@ struct sbx_artifact_folder {
 	char *path;	   /* absolute, inside; owned */
 	bool made;	   /* its MKDIR was queued */
 	uint64_t since_ns; /* the mark of the look before; 0: none */
-	/* Numbers of files that earlier looks have taken, ascending; owned. */
-	uint32_t *taken;
-	size_t taken_count, taken_capacity;
+	/* A bit for each number of a file that an earlier look has taken; NULL: none; owned. */
+	unsigned char *taken;
 	unsigned int clearings; /* the session's, when it was last looked at */
 };
 

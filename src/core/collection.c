@@ -85,7 +85,8 @@ static int queue_mkdir(struct sbx_collection *c, struct sbx_error *err)
 
 	if (folder->clearings != c->session->artifacts.clearings) {
 		folder->clearings = c->session->artifacts.clearings;
-		folder->taken_count = 0;
+		free(folder->taken);
+		folder->taken = NULL;
 		folder->made = false;
 	}
 	if (folder->made)
@@ -198,47 +199,28 @@ static int read_head(struct gathering *g, const char *path, struct head *head,
 
 /* ---- what is in the folder ---- */
 
-static int compare_numbers(const void *one, const void *two)
-{
-	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)two;
-
-	return a < b ? -1 : a > b;
-}
-
 static int compare_plots(const void *one, const void *two)
 {
 	const struct plot_file *a = one, *b = two;
-	int r = compare_numbers(&a->number, &b->number);
 
-	return r != 0 ? r : strcmp(a->ending, b->ending);
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return strcmp(a->ending, b->ending);
 }
 
 static bool is_taken(const struct sbx_artifact_folder *folder, uint32_t number)
 {
-	return folder->taken_count > 0 &&
-	       bsearch(&number, folder->taken, folder->taken_count, sizeof(number),
-		       compare_numbers) != NULL;
+	return folder->taken != NULL && folder->taken[number / 8] & 1u << number % 8;
 }
 
+/* In the same time for each, however many there are: a program may make as many as it likes. */
 static int take_number(struct sbx_artifact_folder *folder, uint32_t number, struct sbx_error *err)
 {
-	size_t at = folder->taken_count;
-
-	if (folder->taken_count == folder->taken_capacity) {
-		size_t capacity = folder->taken_capacity ? 2 * folder->taken_capacity : 64;
-		uint32_t *grown = realloc(folder->taken, capacity * sizeof(*grown));
-
-		if (grown == NULL)
-			return sbx_fail_errno(err, ENOMEM, "cannot keep the artifacts' numbers");
-		folder->taken = grown;
-		folder->taken_capacity = capacity;
-	}
-	while (at > 0 && folder->taken[at - 1] > number)
-		at--;
-	memmove(folder->taken + at + 1, folder->taken + at,
-		(folder->taken_count - at) * sizeof(number));
-	folder->taken[at] = number;
-	folder->taken_count++;
+	if (folder->taken == NULL)
+		folder->taken = calloc(SBX_ARTIFACT_FILE_NUMBER_MAX / 8 + 1, 1);
+	if (folder->taken == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot keep the artifacts' numbers");
+	folder->taken[number / 8] |= (unsigned char)(1u << number % 8);
 	return 0;
 }
 
