@@ -49,6 +49,13 @@ _llm_sandbox_word() {
 		COMPREPLY=($(compgen -W "$("$program" lib list 2>/dev/null |
 			awk 'NR > 1 { print $1 }')" -- "$current"))
 		;;
+	"image build")
+		COMPREPLY=($(compgen -W 'python java javascript cpp go ruby r' -- "$current"))
+		;;
+	"image remove")
+		COMPREPLY=($(compgen -W "$("$program" image list 2>/dev/null |
+			awk 'NR > 1 { print $1 }')" -- "$current"))
+		;;
 	"session stop" | ls | cat | cp)
 		sessions=$(_llm_sandbox_sessions "$program")
 		COMPREPLY=($(compgen -W "$sessions" -- "$current"))

@@ -94,9 +94,11 @@ SBX_API int sbx_spec_set_user(struct sbx_spec *spec, uint32_t uid, uint32_t gid,
 SBX_API int sbx_spec_set_workdir(struct sbx_spec *spec, const char *path, struct sbx_error *err);
 
 /*
- * The image that a container is made of ("debian:12"); of the engines' backends only. NULL, the
- * default: that of the language, which is "llm-sandbox/LANGUAGE" where the engine has it, and else a
- * public one. It is copied. More about containers is in container.h.
+ * The image that the sandbox's root is of. With an engine, what a container is made of ("debian:12");
+ * NULL, the default: that of the language, which is "llm-sandbox/LANGUAGE" where the engine has it, and
+ * else a public one; more about containers is in container.h. With the native backend, the name of an
+ * image that is kept (image.h), or a folder ("/x", "./x"): nothing of this machine's files is shown then,
+ * and libraries cannot be installed; NULL: this machine's tool chains, read-only. It is copied.
  */
 SBX_API int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_error *err);
 

@@ -10,6 +10,7 @@
 #include <llmsandbox/image.h>
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -82,33 +83,42 @@ static void print_progress(const char *line, void *userdata)
 	progress_print("\n", 1, NULL);
 }
 
-static void end_it(void *userdata)
-{
-	sbx_cancel_kill(userdata);
-}
-
 struct making {
 	const char *language; /* or NULL: it is an import … */
 	const char *from;     /* … of this */
 	struct sbx_image_make how;
 	struct sbx_image *image;
 	struct sbx_image_report report;
+	volatile sig_atomic_t interrupted;
 };
+
+static void end_it(void *userdata)
+{
+	sbx_cancel_kill(((struct making *)userdata)->how.cancel);
+}
+
+/* There is nothing in it that an interrupt could be for. */
+static void interrupt_it(void *userdata)
+{
+	((struct making *)userdata)->interrupted = 1;
+	end_it(userdata);
+}
 
 static int make_under_signals(struct making *m, int *ret_killed_by, struct sbx_error *err)
 {
-	struct reach reach = {.interrupt = end_it, .kill = end_it};
+	const struct reach reach = {.interrupt = interrupt_it, .kill = end_it, .userdata = m};
 	int r = sbx_cancel_new(&m->how.cancel, err);
 
 	if (r < 0)
 		return r;
-	reach.userdata = m->how.cancel;
 	signals_connect(&reach);
 	if (m->language != NULL)
 		r = sbx_image_build(m->language, &m->how, &m->image, err);
 	else
 		r = sbx_image_import(m->from, &m->how, &m->image, &m->report, err);
 	*ret_killed_by = signals_disconnect();
+	if (*ret_killed_by == 0 && m->interrupted)
+		*ret_killed_by = SIGINT;
 	sbx_cancel_free(m->how.cancel);
 	return r;
 }

@@ -7,8 +7,10 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "core/toolchain.h"
 #include "lang/lang.h"
 
+#include <llmsandbox/image.h>
 #include <llmsandbox/language.h>
 #include <llmsandbox/session.h>
 
@@ -349,6 +351,26 @@ static void look_at_languages(struct examination *e, const char *name)
 		look_at_language(e, lang);
 }
 
+/* Nothing needs them, so nothing is weak without. */
+static void look_at_images(struct examination *e, const char *name)
+{
+	struct sbx_image **images = NULL;
+	char path[PATH_MAX];
+	struct sbx_error err;
+	struct stat st;
+	size_t count = 0;
+	bool can_make = sbx_toolchain_find("mmdebstrap", path, &st);
+
+	if (sbx_image_list("native", &images, &count, &err) < 0)
+		count = 0;
+	for (size_t i = 0; i < count; i++)
+		sbx_image_free(images[i]);
+	free(images);
+	add(e, name, SBX_HEALTH_OK, "", "%zu of the native backend; %s", count,
+	    can_make ? "mmdebstrap is here to make more"
+		     : "mmdebstrap, which makes them, is not installed (apt-get install mmdebstrap)");
+}
+
 static const struct {
 	const char *name;
 	void (*look)(struct examination *e, const char *name);
@@ -363,6 +385,7 @@ static const struct {
 	{"proc", look_at_proc},
 	{"memory files", look_at_memfd},
 	{"a sandbox", look_at_sandbox},
+	{"images", look_at_images},
 	{"languages", look_at_languages},
 };
 

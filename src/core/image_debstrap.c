@@ -449,17 +449,18 @@ static int reap(struct sbx_debstrap *d, bool stop)
 	return status;
 }
 
+static bool is_error(const char *line)
+{
+	return strncmp(line, "E:", 2) == 0 || strncmp(line, "Err:", 4) == 0;
+}
+
 static int explain(const struct sbx_debstrap *d, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf text = SBX_BUF_INIT(LINES_KEPT * LINE_BYTES);
 
-	/* From the first that is an error on; else the last words. */
-	for (size_t i = 0, from = SIZE_MAX; i < d->last_count; i++) {
-		bool is_error = strncmp(d->last[i], "E:", 2) == 0 || strncmp(d->last[i], "Err:", 4) == 0;
-
-		if (is_error && from == SIZE_MAX)
-			from = i;
-		if (i >= from || (i + 1 == d->last_count && text.len == 0))
+	/* Its errors; where there are none, its last words. */
+	for (size_t i = 0; i < d->last_count; i++) {
+		if (is_error(d->last[i]) || (i + 1 == d->last_count && text.len == 0))
 			sbx_buf_printf(&text, "%s%s", text.len > 0 ? "; " : "", d->last[i]);
 	}
 	return sbx_fail(err, SBX_E_UNAVAILABLE, "mmdebstrap failed: %.700s",

@@ -410,6 +410,9 @@ int sbx_explain_missing_tool(const struct sbx_session *session, const struct sbx
 	if (sbx_backend_has_own_tools(session->spec->backend))
 		return sbx_wrap(err, "%s is not in the image; it is in '%s', for example", lang->info.title,
 				lang->image);
+	if (session->spec->container.image != NULL)
+		return sbx_wrap(err, "%s is not in the image; 'llm-sandbox image build %s' makes one that has it",
+				lang->info.title, lang->info.id);
 	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", lang->info.title,
 		 lang->info.package);
 	return r;

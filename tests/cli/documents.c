@@ -59,6 +59,8 @@ static void help_fits_eighty_columns(void **state)
 					    "kernel restart", "kernel reset", "kernel end",
 					    "lib",	"lib add",	 "lib list",	 "lib remove",
 					    "lib lock",	"lib verify",
+					    "image",	"image build",	 "image import", "image list",
+					    "image remove",
 					    "cp",	"ls",		 "cat"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

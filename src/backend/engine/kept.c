@@ -3,7 +3,9 @@
 
 #include "backend/engine/client.h"
 #include "base/auto.h"
+#include "base/clock.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +13,8 @@
 #define LABEL	    "llm-sandbox.image"
 #define LABEL_TOOLS "llm-sandbox.image.tools"
 #define ANSWER_MAX  65536
+#define REMOVE_MS   5000
+#define STATUS_CONFLICT 409
 
 /* ---- list ---- */
 
@@ -150,6 +154,19 @@ static int import(const struct engine_flavor *flavor, const struct sbx_backend_i
 
 /* ---- remove ---- */
 
+/* Containers end off their callers' path: one that was just closed may hold the image for a moment. */
+static int remove_unused(struct engine_client *client, const struct engine_request *request,
+			 struct sbx_error *err)
+{
+	uint64_t deadline = sbx_deadline_ns(REMOVE_MS);
+	int r;
+
+	while ((r = engine_call(client, request, NULL, err)) < 0 &&
+	       engine_status(client) == STATUS_CONFLICT && sbx_now_ns() < deadline)
+		poll(NULL, 0, 100);
+	return r;
+}
+
 static int remove_image(const struct engine_flavor *flavor, const char *name, struct sbx_error *err)
 {
 	struct engine_request request = {.method = "DELETE"};
@@ -161,7 +178,7 @@ static int remove_image(const struct engine_flavor *flavor, const char *name, st
 		return r;
 	snprintf(path, sizeof(path), "/images/llm-sandbox/%.64s:latest", name);
 	request.path = path;
-	r = engine_call(client, &request, NULL, err);
+	r = remove_unused(client, &request, err);
 	engine_client_close(client);
 	if (r < 0 && err->code == SBX_E_NOT_FOUND)
 		return sbx_fail(err, SBX_E_NOT_FOUND, "%s has no image 'llm-sandbox/%s'", flavor->title, name);
