@@ -14,8 +14,12 @@
 
 void control_init(struct control *c, int fd)
 {
+	int in_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
 	*c = (struct control){.fd = fd, .credit = WIRE_WINDOW};
-	input_init(&c->in, fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0), WIRE_FLOW_DATA);
+	/* Without a second descriptor nothing can be said to the program: the host is told of an end. */
+	c->closing = fd >= 0 && in_fd < 0;
+	input_init(&c->in, in_fd, WIRE_FLOW_DATA);
 }
 
 void control_done(struct control *c)

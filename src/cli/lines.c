@@ -21,7 +21,7 @@
 #define PASTE_MAX	  (1u << 20) /* characters */
 #define CTRL_D		  4
 #define HISTORY_MAX	  1000 /* lines that are remembered */
-#define HISTORY_BYTES_MAX ((size_t)4 << 20)
+#define HISTORY_BYTES_MAX ((size_t)64 << 20) /* before it is shortened */
 #define LINE_MAX_BYTES	  4096 /* of one in the history */
 
 struct lines {
