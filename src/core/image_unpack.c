@@ -133,6 +133,43 @@ static bool is_kernels(const char *name)
 	return false;
 }
 
+/* With this mode, whatever our umask; to be opened again, because chmod() needs more than O_PATH. */
+static int make_plain_folder(int root_fd, const char *name, mode_t mode)
+{
+	int r = sbx_beneath_make_folder(root_fd, name, 0700);
+	auto_close int fd = r < 0 ? r : sbx_beneath_open(root_fd, name, O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0)
+		return fd;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
+}
+
+/* Open a folder, and make what is missing of it and of those that it is in. */
+static int open_folders(int root_fd, char folder[PATH_LONGEST])
+{
+	int fd = sbx_beneath_open(root_fd, folder, O_PATH | O_DIRECTORY);
+
+	for (char *end = folder; fd == -ENOENT && end != NULL;) {
+		int r;
+
+		end = strchr(end, '/');
+		if (end != NULL)
+			*end = '\0';
+		r = sbx_beneath_open(root_fd, folder, O_PATH | O_DIRECTORY);
+		if (r >= 0)
+			close(r);
+		else if (r == -ENOENT)
+			r = make_plain_folder(root_fd, folder, 0755);
+		if (r < 0)
+			return r;
+		if (end != NULL)
+			*end++ = '/';
+		else
+			fd = sbx_beneath_open(root_fd, folder, O_PATH | O_DIRECTORY);
+	}
+	return fd;
+}
+
 /* Open the folder that the name is in, made when it is missing; *ret_base is the last part. */
 static int open_parent(struct unpack *u, const char **ret_base)
 {
@@ -143,7 +180,7 @@ static int open_parent(struct unpack *u, const char **ret_base)
 	slash = strrchr(folder, '/');
 	*ret_base = slash ? u->name + (slash - folder) + 1 : u->name;
 	*(slash ? slash : folder) = '\0';
-	return sbx_beneath_make_folders(u->how->root_fd, folder, 0755);
+	return open_folders(u->how->root_fd, folder);
 }
 
 /* ---- kinds ---- */
@@ -152,15 +189,11 @@ static int make_folder(struct unpack *u)
 {
 	const char *base;
 	auto_close int parent_fd = open_parent(u, &base);
-	auto_close int fd = -1;
-	int r = parent_fd < 0 ? parent_fd : sbx_beneath_make_folder(u->how->root_fd, u->name, 0755);
 
-	if (r < 0)
-		return r;
-	fd = sbx_beneath_open(u->how->root_fd, u->name, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return fd;
-	return fchmod(fd, sbx_beneath_mode(archive_entry_perm(u->entry), true)) < 0 ? -errno : 0;
+	if (parent_fd < 0)
+		return parent_fd;
+	return make_plain_folder(u->how->root_fd, u->name,
+				 sbx_beneath_mode(archive_entry_perm(u->entry), true));
 }
 
 static int make_link(struct unpack *u)

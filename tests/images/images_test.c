@@ -486,6 +486,23 @@ static void a_hostile_archive_stays_in_its_folder(void **state)
 	has(inside(p, "has", "/out/secret"), "no");
 }
 
+/* Folders that an archive does not name are there too, and whatever the umask others can read them. */
+static void our_umask_closes_nothing(void **state)
+{
+	struct place *p = *state;
+	mode_t before = umask(077);
+	FILE *f = tar_begin(p);
+
+	tar_file(f, "usr/share/deep/file", 0644, "here", 4);
+	tar_end(f);
+	import(p, "x.tar");
+	umask(before);
+	assert_int_equal(mode_of(p, ROOT "usr/share"), 0755);
+	assert_int_equal(mode_of(p, ROOT "bin"), 0755);
+	use(p, "x");
+	assert_string_equal(inside(p, "cat", "/usr/share/deep/file"), "here");
+}
+
 static void sizes_are_limited(void **state)
 {
 	struct place *p = *state;
@@ -738,6 +755,7 @@ int main(void)
 		place_test(a_missing_tool_chain_is_said_to_be_the_images),
 		place_test(libraries_are_refused_with_the_reason),
 		place_test(a_hostile_archive_stays_in_its_folder),
+		place_test(our_umask_closes_nothing),
 		place_test(sizes_are_limited),
 		place_test(what_is_no_root_file_system_is_refused),
 		place_test(a_cancelled_import_leaves_nothing),
