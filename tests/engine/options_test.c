@@ -54,7 +54,7 @@ static const struct row mapped[] = {
 	{"{'cpus': 0.5}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': -1}", "HostConfig.NanoCpus", NULL},
 	{"{'cpuset_cpus': '0,1'}", "HostConfig.CpusetCpus", "\"0,1\""},
-	{"{'pids_limit': 64}", "HostConfig.PidsLimit", "96"},
+	{"{'pids_limit': 64}", "HostConfig.PidsLimit", "65"},
 	{"{'pids_limit': -1}", "HostConfig.PidsLimit", NULL},
 	{"{'network_mode': 'bridge'}", "HostConfig.NetworkMode", "\"bridge\""},
 	{"{'network': 'mine'}", "HostConfig.NetworkMode", "\"mine\""},
