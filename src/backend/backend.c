@@ -101,6 +101,11 @@ const char *const *sbx_place_env(const struct sbx_place *place)
 	return place->backend->env != NULL ? place->backend->env(place) : NULL;
 }
 
+const char *sbx_place_image_id(const struct sbx_place *place)
+{
+	return place->backend->image_id != NULL ? place->backend->image_id(place) : NULL;
+}
+
 const char *sbx_place_embedded(const struct sbx_place *place)
 {
 	return place->backend->embedded != NULL ? place->backend->embedded(place) : NULL;

@@ -92,6 +92,9 @@ int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struc
 const char *const *sbx_place_env(const struct sbx_place *place);
 
 /* The image that the place is kept as when it is closed, or NULL. */
+/* What identifies the image's contents ("sha256:…"), or NULL where there is none, or none known. */
+const char *sbx_place_image_id(const struct sbx_place *place);
+
 /* The folder inside that has the embedded files of the spec from the start, or NULL. */
 const char *sbx_place_embedded(const struct sbx_place *place);
 

@@ -10,6 +10,8 @@
 #include "core/library_store.h"
 #include "core/session.h"
 
+#include <llmsandbox/files.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +130,38 @@ static bool has_all(const struct sbx_used_set *used, const char *const *wanted)
 	return used != NULL;
 }
 
+/*
+ * Containers may be on another machine: what a session of theirs uses is put into it, below its scratch
+ * folder, as the user's own files. While nobody else installs.
+ */
+static void find_folder(struct sbx_session *session)
+{
+	struct sbx_libraries *libraries = &session->libraries;
+
+	if (libraries->folder != NULL || session->spec->no_libraries ||
+	    sbx_place_image_id(session->place) == NULL)
+		return;
+	if (asprintf(&libraries->folder, "%s/.llm-sandbox-libraries", sbx_session_scratch(session)) < 0)
+		libraries->folder = NULL;
+}
+
+static int put_in(struct sbx_session *session, const struct sbx_lease *lease,
+		  const struct sbx_install *how, struct sbx_error *err)
+{
+	struct sbx_copy copy = {.cancel = how->cancel};
+	auto_free char *sets = sbx_store_sets(), *from = NULL, *to = NULL;
+	int r;
+
+	if (sets == NULL || asprintf(&from, "%s/%s", sets, lease->name) < 0)
+		from = NULL;
+	if (asprintf(&to, "%s/%s", session->libraries.folder, lease->name) < 0)
+		to = NULL;
+	if (from == NULL || to == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	r = sbx_session_put(session, from, to, &copy, NULL, err);
+	return r < 0 ? sbx_wrap(err, "cannot put the libraries into the container") : 0;
+}
+
 static int check_session(const struct sbx_session *session, const struct sbx_lang *lang,
 			 struct sbx_error *err)
 {
@@ -144,8 +178,8 @@ static int check_session(const struct sbx_session *session, const struct sbx_lan
 	if (session->libraries.folder == NULL)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"libraries were not available when this session was opened: there is no "
-				"cache folder that this user can write and others cannot, or there are too "
-				"many mounts");
+				"cache folder that this user can write and others cannot, there are too "
+				"many mounts, or the container is somebody else's");
 	if (session->libraries.count == SBX_USED_SETS_MAX)
 		return sbx_fail(err, SBX_E_LIMIT, "a session cannot use more than %u sets of libraries",
 				SBX_USED_SETS_MAX);
@@ -192,12 +226,16 @@ static int acquire(struct sbx_session *session, const struct sbx_lang *lang,
 	struct sbx_set_request request = {
 		.lang = lang,
 		.backend = session->spec->backend,
-		.folder = libraries->folder,
+		.image = sbx_place_image_id(session->place),
 		.how = how,
 		.owner = libraries,
 	};
 	struct sbx_lease lease;
-	int r = check_session(session, lang, err);
+	int r;
+
+	find_folder(session);
+	request.folder = libraries->folder;
+	r = check_session(session, lang, err);
 
 	if (r == 0)
 		r = sbx_requirements_join(lang, before ? before->requirements : NULL, wanted,
@@ -206,7 +244,10 @@ static int acquire(struct sbx_session *session, const struct sbx_lang *lang,
 		return r;
 	r = sbx_set_acquire(&request, &lease, err);
 	if (r == 0) {
-		r = add(libraries, lang, request.requirements, &lease, err);
+		if (request.image != NULL)
+			r = put_in(session, &lease, how, err);
+		if (r == 0)
+			r = add(libraries, lang, request.requirements, &lease, err);
 		sbx_library_set_free(lease.set);
 		if (r < 0)
 			close(lease.lock_fd);

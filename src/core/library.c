@@ -202,6 +202,7 @@ static int build_into(const struct search *s, const char *staging, const char *n
 	struct sbx_build build = {
 		.lang = request->lang,
 		.backend = request->backend,
+		.image = request->image,
 		.requirements = (const char *const *)request->requirements,
 		.deadline_ns = s->wait.deadline_ns,
 		.on_progress = s->wait.on_progress,
@@ -264,7 +265,8 @@ static int make(const struct search *s, struct sbx_error *err)
 				"these libraries of %s are not installed, and nothing is installed "
 				"offline",
 				lang->info.title);
-	r = check_tool(lang, err);
+	/* Whether an image has the tool is seen in it. */
+	r = s->request->image != NULL ? 0 : check_tool(lang, err);
 	return r < 0 ? r : make_unless_there(s, err);
 }
 
@@ -282,6 +284,15 @@ static int find_or_make(const struct search *s, struct sbx_lease *ret, struct sb
 	return r;
 }
 
+/* Two images have the same tool chain only where they are the same. */
+static int find_version(const struct sbx_set_request *request, char **ret, struct sbx_error *err)
+{
+	if (request->image == NULL)
+		return sbx_language_version(request->lang->info.id, ret, err);
+	*ret = strdup(request->image);
+	return *ret ? 0 : sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+}
+
 int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret,
 		    struct sbx_error *err)
 {
@@ -296,7 +307,7 @@ int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret
 			.userdata = how->userdata,
 		},
 	};
-	int r = sbx_language_version(request->lang->info.id, &s.version, err);
+	int r = find_version(request, &s.version, err);
 
 	if (r < 0)
 		return r;

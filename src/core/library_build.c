@@ -78,6 +78,8 @@ static int make_spec(struct installation *in, struct sbx_error *err)
 		in->spec->backend = in->build->backend;
 	in->spec->no_libraries = true;
 	r = sbx_spec_set_language(in->spec, "none", err);
+	if (r == 0 && in->build->image != NULL)
+		r = sbx_spec_set_image(in->spec, in->build->image, err);
 	if (r == 0)
 		r = set_limits(in->spec, err);
 	if (r == 0)

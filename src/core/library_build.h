@@ -16,6 +16,7 @@ struct sbx_libraries;
 struct sbx_build {
 	const struct sbx_lang *lang;
 	const struct sbx_backend *backend; /* NULL: the default */
+	const char *image; /* to install in, or NULL */
 	const char *const *requirements;  /* checked, sorted */
 	const char *final;		  /* where the set will be seen by programs */
 	uint64_t deadline_ns;

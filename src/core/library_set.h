@@ -16,6 +16,7 @@ struct sbx_set_request {
 	const struct sbx_lang *lang;
 	char **requirements; /* of sbx_requirements_join() */
 	const struct sbx_backend *backend; /* that installs; NULL: the default */
+	const char *image; /* whose tool chain it is for, by its contents; NULL: this machine's */
 	const char *folder; /* where programs see the sets; NULL: where most do */
 	const struct sbx_install *how; /* the rest of it */
 	struct sbx_libraries *owner;   /* of the session that it is for, or NULL */

@@ -131,6 +131,37 @@ static const char *wish_of(const struct sbx_spec *spec, const char *name)
 	return json_string_value(json_object_get(spec->container.runtime, name));
 }
 
+/* What the engines hide, and what else of /proc tells of the machine. */
+static const char *const masked[] = {
+	"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
+	"/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
+	"/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware",
+};
+
+/* Before wishes are applied, which may say otherwise. */
+static void mask_paths(const struct engine_flavor *flavor, json_t *container)
+{
+	json_t *host = json_object_get(container, "HostConfig");
+	struct sbx_buf option = SBX_BUF_INIT(1024);
+
+	if (!flavor->masks_by_option) {
+		json_object_set_new(host, "MaskedPaths",
+				    list_of(masked, sizeof(masked) / sizeof(masked[0])));
+		return;
+	}
+	for (size_t i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
+		sbx_buf_printf(&option, "%s%s", i == 0 ? "mask=" : ":", masked[i]);
+	if (!option.failed)
+		json_array_append_new(json_object_get(host, "SecurityOpt"),
+				      json_stringn(option.data, option.len));
+	sbx_buf_done(&option);
+}
+
+static bool is_privileged(const struct sbx_spec *spec)
+{
+	return json_is_true(json_object_get(spec->container.runtime, "privileged"));
+}
+
 /* Where there is no network a container need not know this machine's name servers. */
 static void hide_resolver(json_t *container)
 {
@@ -215,6 +246,8 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 	}
 	if (wish_of(spec, "network_mode") == NULL)
 		hide_resolver(o);
+	if (!is_privileged(spec))
+		mask_paths(flavor, o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;

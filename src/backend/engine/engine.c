@@ -481,6 +481,13 @@ static const char *engine_embedded(const struct sbx_place *place)
 	return engine(place)->container.program[0] == '\0' ? ENGINE_AGENT_FOLDER "/" ENGINE_EMBEDDED : NULL;
 }
 
+static const char *engine_image_id(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->image.id[0] != '\0' ? p->image.id : NULL;
+}
+
 static const char *engine_commit_tag(const struct sbx_place *place)
 {
 	return engine(place)->commit_tag;
@@ -566,7 +573,7 @@ FUNCTIONS(podman)
 		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_id = engine_image_id, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}

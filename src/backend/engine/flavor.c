@@ -33,5 +33,6 @@ const struct engine_flavor engine_podman = {
 	.sockets = podman_sockets,
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
 	.commit_by_changes = true,
+	.masks_by_option = true,
 	.seccomp_inline = false,
 };

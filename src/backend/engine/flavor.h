@@ -18,6 +18,7 @@ struct engine_flavor {
 	const char *const *sockets; /* places to look at, NULL-terminated; "$XDG_RUNTIME_DIR/…" */
 	const char *start_hint; /* what to do when none listens */
 	bool commit_by_changes; /* and not by the description in the body */
+	bool masks_by_option;	/* files of /proc are hidden by security_opt, not by MaskedPaths */
 	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
 };
 

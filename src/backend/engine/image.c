@@ -146,6 +146,8 @@ static int accept(const struct sbx_spec *spec, const char *name, json_t *image,
 		r = sbx_fail_errno(err, ENOMEM, "cannot name an image");
 	if (r == 0)
 		ret->config = json_incref(json_object_get(image, "Config"));
+	if (r == 0)
+		snprintf(ret->id, sizeof(ret->id), "%s", json_string_value(json_object_get(image, "Id")) ?: "");
 	json_decref(image);
 	return r;
 }

@@ -12,6 +12,7 @@
 struct engine_image {
 	char *name;	 /* owned */
 	json_t *config;	 /* what it says of itself: Env, User, Volumes …; owned, or NULL */
+	char id[80];	 /* "sha256:…", or "" */
 	bool made_here;	 /* pulled or built by this call */
 };
 
