@@ -61,7 +61,7 @@ static const struct row mapped[] = {
 	{"{'read_only': false}", "HostConfig.ReadonlyRootfs", "false"},
 	{"{'privileged': true}", "HostConfig.Privileged", "true"},
 	{"{'cap_add': ['NET_ADMIN']}", "HostConfig.CapAdd",
-	 "[\"SETUID\",\"SETGID\",\"SETPCAP\",\"KILL\",\"NET_ADMIN\"]"},
+	 "[\"SETUID\",\"SETGID\",\"SETPCAP\",\"KILL\",\"CHOWN\",\"NET_ADMIN\"]"},
 	{"{'cap_drop': ['NET_RAW']}", "HostConfig.CapDrop", "[\"ALL\"]"},
 	{"{'cap_drop': []}", "HostConfig.CapDrop", "[]"},
 	{"{'security_opt': ['no-new-privileges:false']}", "HostConfig.SecurityOpt", "[]"},
