@@ -117,6 +117,15 @@ int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *f
 /* The volume's name: "llm-sandbox-agent-" and the digests of what is in it. */
 void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX]);
 
+/*
+ * Whether it is there and whole. An engine makes a volume before anything is in it, and makes one that
+ * was removed anew, empty: what says that it is whole is a second volume, made when all is in the first.
+ */
+bool engine_volume_is_whole(struct engine_client *client, const struct sbx_spec *spec);
+
+/* It was not what it was taken for: it is filled again the next time. */
+void engine_volume_distrust(struct engine_client *client, const struct sbx_spec *spec);
+
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 

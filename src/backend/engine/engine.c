@@ -179,6 +179,8 @@ static void fail_start(struct engine_place *p, const struct sbx_error *err)
 {
 	/* What may be missing is looked for again the next time. */
 	engine_known_set_agent(engine_client_key(p->client), 0);
+	if (strstr(err->msg, ENGINE_AGENT_FOLDER "/agent") != NULL)
+		engine_volume_distrust(p->client, &p->spec);
 	pthread_mutex_lock(&p->lock);
 	p->failure = *err;
 	p->settled = true;
@@ -282,16 +284,10 @@ static int open_socket(struct engine_place *p, struct sbx_error *err)
 static bool has_volume(struct engine_client *client, const struct sbx_spec *spec)
 {
 	struct engine_known known = engine_known_get(engine_client_key(client));
-	struct engine_request request = {.method = "GET"};
-	struct sbx_error ignored;
-	char path[128], name[ENGINE_VOLUME_MAX];
 
 	if (known.agent_ns != 0 && sbx_now_ns() - known.agent_ns < AGENT_NS)
 		return true;
-	engine_volume_name(spec, name);
-	snprintf(path, sizeof(path), "/volumes/%s", name);
-	request.path = path;
-	if (engine_call(client, &request, NULL, &ignored) < 0)
+	if (!engine_volume_is_whole(client, spec))
 		return false;
 	engine_known_set_agent(engine_client_key(client), sbx_now_ns());
 	return true;

@@ -104,6 +104,50 @@ static int put_files(struct engine_client *client, const struct sbx_spec *spec,
 	return engine_container_put(client, carrier, ENGINE_AGENT_FOLDER, &tar, err);
 }
 
+/* ---- the mark of a whole one ---- */
+
+#define MARK "-whole"
+
+static int call(struct engine_client *client, const char *method, const struct sbx_spec *spec,
+		struct sbx_error *err)
+{
+	char name[ENGINE_VOLUME_MAX], path[ENGINE_VOLUME_MAX + 32];
+
+	engine_volume_name(spec, name);
+	snprintf(path, sizeof(path), "/volumes/%s" MARK, name);
+	return engine_call(client, &(struct engine_request){.method = method, .path = path}, NULL, err);
+}
+
+bool engine_volume_is_whole(struct engine_client *client, const struct sbx_spec *spec)
+{
+	struct sbx_error ignored;
+
+	return call(client, "GET", spec, &ignored) == 0;
+}
+
+void engine_volume_distrust(struct engine_client *client, const struct sbx_spec *spec)
+{
+	struct sbx_error ignored;
+
+	call(client, "DELETE", spec, &ignored);
+}
+
+static int mark(struct engine_client *client, const char *volume, struct sbx_error *err)
+{
+	json_t *body = json_pack("{s:o}", "Name", json_sprintf("%s" MARK, volume));
+	int r;
+
+	if (body == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe a volume");
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = "/volumes/create",
+							 .body = body},
+			NULL, err);
+	json_decref(body);
+	return r;
+}
+
+/* ---- filling it ---- */
+
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err)
 {
@@ -118,5 +162,7 @@ int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec
 		return r;
 	r = put_files(client, spec, &carrier, err);
 	engine_container_remove(client, &carrier, &ignored);
+	if (r == 0)
+		r = mark(client, volume, err);
 	return r < 0 ? sbx_wrap(err, "cannot give the agent to the engine") : 0;
 }
