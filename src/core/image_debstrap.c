@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define WORDS_MAX   1024 /* arguments, or variables */
@@ -32,6 +34,7 @@ struct sbx_debstrap {
 	const struct sbx_image_make *how;
 	pid_t pid;
 	int out_fd, err_fd;
+	char folder[PATH_MAX]; /* that it builds in, below the user's TMPDIR; "": none yet */
 	char line[LINE_BYTES]; /* the beginning of the present one */
 	size_t line_len;
 	char last[LINES_KEPT][LINE_BYTES]; /* lines that tell why it failed, the newest last */
@@ -230,10 +233,19 @@ static void add_connections(struct words *a, struct words *env)
 		add_connection(a, env, line);
 }
 
+static const char *builds_in(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder != NULL && folder[0] == '/' ? folder : "/tmp";
+}
+
 static void add_environment(struct words *env)
 {
-	for (char **e = environ; *e != NULL; e++)
-		add(env, "%s", *e);
+	for (char **e = environ; *e != NULL; e++) {
+		if (strncmp(*e, "TMPDIR=", 7) != 0)
+			add(env, "%s", *e);
+	}
 }
 
 static int make_words(const struct sbx_image_recipe *recipe, struct words *a, struct words *env,
@@ -336,12 +348,23 @@ ssize_t sbx_debstrap_read(void *data, size_t len, void *debstrap, struct sbx_err
 
 /* ---- start and end ---- */
 
+/* A folder of our own, so that what it could not remove is found; others of its ids look into it. */
+static int make_folder(struct sbx_debstrap *d, struct words *env, struct sbx_error *err)
+{
+	if (snprintf(d->folder, PATH_MAX, "%s/llm-sandbox-image-XXXXXX", builds_in()) >= PATH_MAX ||
+	    mkdtemp(d->folder) == NULL || chmod(d->folder, 0711) < 0) {
+		d->folder[0] = '\0';
+		return sbx_fail_errno(err, errno, "cannot make a folder in '%.200s'", builds_in());
+	}
+	add(env, "TMPDIR=%s", d->folder);
+	return 0;
+}
+
 static int check_room(struct sbx_error *err)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = builds_in();
 	auto_close int fd = -1;
 
-	folder = folder != NULL && folder[0] == '/' ? folder : "/tmp";
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || sbx_image_free_bytes(fd) >= ROOM_BYTES)
 		return 0;
@@ -395,6 +418,8 @@ static void debstrap_free(struct sbx_debstrap *d)
 		close(d->out_fd);
 	if (d->err_fd >= 0)
 		close(d->err_fd);
+	if (d->folder[0] != '\0')
+		sbx_remove_tree(d->folder);
 	free(d);
 }
 
@@ -413,6 +438,8 @@ int sbx_debstrap_start(const struct sbx_image_recipe *recipe, const struct sbx_i
 		r = check_room(err);
 	if (r == 0)
 		r = make_words(recipe, &args, &env, err);
+	if (r == 0)
+		r = make_folder(d, &env, err);
 	if (r == 0 && (args.failed || env.failed))
 		r = sbx_fail_errno(err, ENOMEM, "cannot name what mmdebstrap is to do");
 	if (r == 0)
