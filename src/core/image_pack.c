@@ -3,9 +3,8 @@
 
 #include "core/archive.h"
 #include "core/cancel.h"
+#include "base/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
 
@@ -132,8 +131,10 @@ int sbx_image_pack(const char *root, int fd, struct sbx_cancel *cancel, struct s
 {
 	struct pack p = {.prefix = strlen(root), .cancel = cancel};
 	struct sbx_locale locale;
-	int r;
+	int r = sbx_libarchive_load(err);
 
+	if (r < 0)
+		return r;
 	sbx_locale_enter(&locale);
 	r = open_both(&p, root, fd, err);
 	if (r == 0)

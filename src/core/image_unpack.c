@@ -4,12 +4,11 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/io.h"
+#include "base/libarchive.h"
 #include "core/archive.h"
 #include "core/cancel.h"
 #include "core/image_store.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -436,8 +435,10 @@ static int unpack(struct unpack *u, const char *folder, struct sbx_image_report 
 		  struct sbx_error *err)
 {
 	struct sbx_locale locale;
-	int r;
+	int r = sbx_libarchive_load(err);
 
+	if (r < 0)
+		return r;
 	u->entry = archive_entry_new();
 	if (u->entry == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot read the image");

@@ -6,13 +6,12 @@
 #include "base/beneath.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/libarchive.h"
 #include "core/archive.h"
 #include "core/cancel.h"
 #include "core/session.h"
 #include "core/transfer.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -267,7 +266,9 @@ int sbx_session_archive(struct sbx_session *session, const char *path, int fd,
 	p->fd = fd;
 	p->holes_left = p->meter.how->most_bytes ? UINT64_MAX
 						 : session->spec->limits[SBX_LIMIT_DISK_BYTES];
-	r = sbx_inside_path(path, inside, err);
+	r = sbx_libarchive_load(err);
+	if (r == 0)
+		r = sbx_inside_path(path, inside, err);
 	if (r < 0)
 		return r;
 	set_base(p, inside, session->setup.workdir);

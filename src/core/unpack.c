@@ -8,12 +8,11 @@
 
 #include "base/auto.h"
 #include "base/error.h"
+#include "base/libarchive.h"
 #include "core/archive.h"
 #include "core/session.h"
 #include "core/transfer.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -269,7 +268,9 @@ int sbx_session_unpack(struct sbx_session *session, int fd, const char *path,
 		return sbx_fail_errno(err, ENOMEM, "cannot read the archive");
 	sbx_meter_init(&u->meter, how);
 	u->fd = fd;
-	r = sbx_inside_path(path, u->to, err);
+	r = sbx_libarchive_load(err);
+	if (r == 0)
+		r = sbx_inside_path(path, u->to, err);
 	if (r == 0)
 		r = sbx_sender_begin(&u->sender, session, u->meter.how->cancel, err);
 	if (r < 0)

@@ -4,9 +4,8 @@
 #include "backend/engine/ignore.h"
 #include "base/auto.h"
 #include "base/io.h"
+#include "base/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -244,9 +243,12 @@ int engine_context_pack(const char *folder, const char *file, struct engine_cont
 			struct sbx_error *err)
 {
 	auto_close int fd = open_nameless();
-	struct packing p = {.archive = archive_write_new(), .file = file};
-	int r = 0;
+	struct packing p = {.file = file};
+	int r = sbx_libarchive_load(err);
 
+	if (r < 0)
+		return r;
+	p.archive = archive_write_new();
 	if (fd < 0 || p.archive == NULL)
 		r = sbx_fail_errno(err, fd < 0 ? errno : ENOMEM, "cannot pack the build's folder");
 	if (r == 0)

@@ -4,9 +4,8 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +23,12 @@ static int keep(const void *data, size_t len, void *userdata, struct sbx_error *
 /* The one file that is in the archive. */
 static bool unpack(const struct sbx_buf *tar, struct sbx_buf *ret)
 {
-	struct archive *archive = archive_read_new();
+	struct archive *archive;
 	struct archive_entry *entry;
+	struct sbx_error ignored;
 	bool fine = false;
 
-	if (archive == NULL)
+	if (sbx_libarchive_load(&ignored) < 0 || (archive = archive_read_new()) == NULL)
 		return false;
 	archive_read_support_format_tar(archive);
 	if (archive_read_open_memory(archive, tar->data, tar->len) == ARCHIVE_OK &&
