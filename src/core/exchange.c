@@ -298,8 +298,12 @@ static int run_exec(struct sbx_exchange *x, const struct wire_exec *exec, struct
  */
 static int pass_over(struct sbx_exchange *x, struct wire_exit *ret, struct sbx_error *err)
 {
-	int r = sbx_session_greet(x->session, NULL, err);
+	int r = 0;
 
+	/* By turns: what has come with the greeting is heard too. */
+	while (r == 0 && !x->session->greeted && !x->link->lost)
+		r = sbx_link_await(x->link, NULL, err);
+	x->lost = x->link->lost;
 	if (r < 0)
 		return r;
 	x->cancelled = true;
