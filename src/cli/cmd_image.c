@@ -2,6 +2,7 @@
 /* `image build`, `image import`, `image list`, `image remove`. */
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/kept.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- showing one ---- */
 
@@ -28,50 +28,21 @@ static json_t *to_json(const struct sbx_image *image)
 			 (json_int_t)image->bytes, "made", (json_int_t)image->made, "tools", tools);
 }
 
-static void print_json(json_t *value)
-{
-	json_dumpf(value, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(value);
-}
-
 static void print_heading(void)
 {
 	printf("%-24s %-8s %7s  %-10s %s\n", "NAME", "BACKEND", "SIZE", "MADE", "TOOLS");
 }
 
-static void print_size(uint64_t bytes)
-{
-	static const char units[] = "BKMGT";
-	double size = (double)bytes;
-	size_t unit = 0;
-
-	while (size >= 1000 && unit < 4) {
-		size /= 1024;
-		unit++;
-	}
-	printf(unit > 0 && size < 10 ? " %6.1f%c " : " %6.0f%c ", size, units[unit]);
-}
-
 static void print_line(const struct sbx_image *image)
 {
-	time_t made = (time_t)image->made;
-	char day[16] = "";
-	struct tm tm;
+	char day[KEPT_DAY_MAX];
 
-	if (localtime_r(&made, &tm) != NULL)
-		strftime(day, sizeof(day), "%Y-%m-%d", &tm);
 	printf("%-24s %-8s", image->name, image->where);
-	print_size(image->bytes);
-	printf("%-10s", day);
+	kept_print_size(image->bytes);
+	printf("%-10s", kept_day((uint64_t)image->made, day));
 	for (size_t i = 0; i < image->tool_count; i++)
 		printf(" %s-%s", image->tools[i].language, image->tools[i].version);
 	putchar('\n');
-}
-
-static int finish(void)
-{
-	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
 }
 
 /* ---- making ---- */
@@ -156,7 +127,7 @@ static int make(const struct settings *s, struct making *m, json_t *list, bool *
 	else
 		print_line(m->image);
 	sbx_image_free(m->image);
-	return finish();
+	return kept_finish();
 }
 
 static int build_all(const struct settings *s, char **languages)
@@ -168,10 +139,10 @@ static int build_all(const struct settings *s, char **languages)
 	for (; *languages != NULL && status == 0; languages++)
 		status = make(s, &(struct making){.language = *languages}, list, &headed);
 	if (list != NULL && status == 0)
-		print_json(list);
+		kept_print_json(list);
 	else
 		json_decref(list);
-	return status ? status : finish();
+	return status ? status : kept_finish();
 }
 
 static int usage(const struct invocation *inv, const char *sentence)
@@ -227,7 +198,7 @@ static int import_image(const struct invocation *inv)
 	list = settings.json ? json_array() : NULL;
 	status = make(&settings, &m, list, &headed);
 	if (list != NULL && status == 0)
-		print_json(json_incref(json_array_get(list, 0)));
+		kept_print_json(json_incref(json_array_get(list, 0)));
 	json_decref(list);
 	settings_done(&settings);
 	return status;
@@ -269,8 +240,8 @@ static int print_images(const struct settings *s)
 	}
 	free(images);
 	if (s->json)
-		print_json(list);
-	return finish();
+		kept_print_json(list);
+	return kept_finish();
 }
 
 static int list_images(const struct invocation *inv)
@@ -312,7 +283,7 @@ static int remove_images(const struct invocation *inv)
 			status = execute_fail(&settings, &err);
 	}
 	settings_done(&settings);
-	return status ? status : finish();
+	return status ? status : kept_finish();
 }
 
 const struct command cmd_image_remove = {

@@ -2,6 +2,7 @@
 /* `lib add`, `lib list`, `lib remove`, `lib lock`, `lib verify`. */
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/kept.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/source.h"
@@ -14,7 +15,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- showing a set ---- */
 
@@ -36,51 +36,22 @@ static json_t *to_json(const struct sbx_library_set *set)
 			 (json_int_t)set->made, "used", (json_int_t)set->used);
 }
 
-static void print_json(json_t *value)
-{
-	json_dumpf(value, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(value);
-}
-
 static void print_heading(void)
 {
 	printf("%-16s %-10s %-10s %8s  %-10s %s\n", "ID", "LANGUAGE", "VERSION", "SIZE", "USED",
 	       "LIBRARIES");
 }
 
-static void print_size(uint64_t bytes)
-{
-	static const char units[] = "BKMGT";
-	double size = (double)bytes;
-	size_t unit = 0;
-
-	while (size >= 1000 && unit < 4) {
-		size /= 1024;
-		unit++;
-	}
-	printf(unit > 0 && size < 10 ? " %6.1f%c " : " %6.0f%c ", size, units[unit]);
-}
-
 static void print_line(const struct sbx_library_set *set)
 {
-	time_t used = (time_t)set->used;
-	char day[16] = "";
-	struct tm tm;
+	char day[KEPT_DAY_MAX];
 
-	if (localtime_r(&used, &tm) != NULL)
-		strftime(day, sizeof(day), "%Y-%m-%d", &tm);
 	printf("%-16s %-10s %-10s", set->id, set->language, set->tool_chain);
-	print_size(set->bytes);
-	printf(" %-10s", day);
+	kept_print_size(set->bytes);
+	printf(" %-10s", kept_day((uint64_t)set->used, day));
 	for (size_t i = 0; set->requirements[i] != NULL; i++)
 		printf(" %s", set->requirements[i]);
 	putchar('\n');
-}
-
-static int finish(void)
-{
-	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
 }
 
 /* ---- add ---- */
@@ -116,13 +87,13 @@ static int add_set(const struct settings *s, char **names)
 	if (add_under_signals(s, names, &set, &killed_by, &err) < 0)
 		return killed_by ? STATUS_SIGNAL + killed_by : execute_fail(s, &err);
 	if (s->json) {
-		print_json(to_json(set));
+		kept_print_json(to_json(set));
 	} else {
 		print_heading();
 		print_line(set);
 	}
 	sbx_library_set_free(set);
-	return finish();
+	return kept_finish();
 }
 
 static int check_language(const struct settings *s, struct sbx_error *err)
@@ -190,8 +161,8 @@ static int print_sets(const struct settings *s)
 	}
 	free(sets);
 	if (s->json)
-		print_json(list);
-	return finish();
+		kept_print_json(list);
+	return kept_finish();
 }
 
 static int list(const struct invocation *inv)
@@ -232,7 +203,7 @@ static int each_id(const struct invocation *inv, id_fn *act)
 		if (act(*id, &err) < 0)
 			status = execute_fail(&settings, &err);
 	}
-	return status ? status : finish();
+	return status ? status : kept_finish();
 }
 
 static int remove_sets(const struct invocation *inv)
@@ -301,7 +272,7 @@ static int verify_all(void)
 		sbx_library_set_free(sets[i]);
 	}
 	free(sets);
-	return status ? status : finish();
+	return status ? status : kept_finish();
 }
 
 static int verify_sets(const struct invocation *inv)
