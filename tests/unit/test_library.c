@@ -288,8 +288,10 @@ static void links_of_debian_packages_lead_to_packages_and_usr_alone(void **state
 	FILE *f;
 
 	(void)state;
-	if (access("/usr/bin/perl", X_OK) < 0)
+	if (access("/usr/bin/perl", X_OK) < 0) {
+		print_message("# skipped: there is no perl, which unpacks Debian's packages\n");
 		skip();
+	}
 	assert_non_null(mkdtemp(folder));
 	snprintf(root, sizeof(root), "%s/root", folder);
 	snprintf(set, sizeof(set), "%s/set", folder);
