@@ -11,7 +11,8 @@
  *	sweep FLAVOR
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
- * and children than connections that are kept; it says how many descriptors.
+ * and children than connections that are kept; it says how many descriptors. No connection may be
+ * inherited by a program that it starts.
  */
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
@@ -21,6 +22,7 @@
 #include "backend/engine/sweep.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +44,19 @@ static int count_descriptors(void)
 		n++;
 	closedir(folder);
 	return n;
+}
+
+/* Whoever has a connection to an engine may do with that engine what it likes, and keeps containers alive. */
+static void check_inheritance(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && len > sizeof(sa_family_t) &&
+		    (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+			abort();
+	}
 }
 
 static int say(const struct sbx_error *err)
@@ -166,6 +181,7 @@ static void relay(struct engine_stream *stream, bool raw, bool half)
 		abort();
 	relay.fd = fds[1];
 	pthread_create(&thread, NULL, run_relay, &relay);
+	check_inheritance();
 	converse(fds[0], half);
 	close(fds[0]);
 	pthread_join(thread, NULL);
@@ -294,6 +310,7 @@ int main(int argc, char **argv)
 		before = count_descriptors();
 		int r = rows[i].run(argv + 2);
 
+		check_inheritance();
 		printf("\ndescriptors %d\n", count_descriptors() - before);
 		return r;
 	}
