@@ -4,7 +4,8 @@
  *
  *	endpoint FLAVOR				where it would look, as JSON
  *	calls FLAVOR TIMEOUT_MS METHOD PATH...	one client, one call after the other: an answer a line
- *	clients FLAVOR COUNT			so many clients one after the other, each with one call
+ *	clients FLAVOR COUNT [OTHER]		so many clients one after the other, each with one call;
+ *						every second is of the other flavor
  *	stream FLAVOR PATH [raw] [half]		a stream between it and stdin/stdout: what came, and words
  *	give-up FLAVOR PATH			a call whose sandbox is ended when stdin ends
  *	owner | judge LABEL | left LABELS STATE LOCAL
@@ -132,7 +133,7 @@ static int make_calls(char **args)
 static int make_clients(char **args)
 {
 	for (int i = 0; i < atoi(args[1]); i++) {
-		const char *calls[] = {args[0], "5000", "GET", "/info", NULL};
+		const char *calls[] = {args[2] && i % 2 ? args[2] : args[0], "5000", "GET", "/info", NULL};
 
 		if (make_calls((char **)calls) != 0)
 			return 1;
