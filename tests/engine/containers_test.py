@@ -281,6 +281,26 @@ class Containers:
         self.assertIn("building the image " + name, self.said)
         self.assertFalse(self.has_image(name))
 
+    def test_a_context_may_have_any_names(self):
+        long_name = "d" * 90 + "/" + "e" * 120
+        files = (("a/\u00fc", "1"), ("a/\udcff", "2"), ("a/" + long_name, "3"))
+        code = "import os; print(sorted(os.listdir(b'/a')), open('/a/%s').read())" % long_name
+        build = self.build("COPY a /a\n", code=code, files=files)
+        self.assertEqual(build(), r"[b'%s', b'\xc3\xbc', b'\xff'] 3" % ("d" * 90))
+
+    def test_links_of_a_context_lead_nowhere_outside(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        os.symlink("/etc/machine-id", folder + "/link")
+        os.mkfifo(folder + "/fifo")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY . /a\n" % self.image)
+        self.assertEqual(self.inside("import os; print(os.readlink('/a/link'), os.listdir('/a'))", "--dockerfile",
+                                     folder + "/Containerfile", image=False).split(" ", 1)[0], "/etc/machine-id")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY link/ /a/\n" % self.image)
+        done = self.run_in("1", "--dockerfile", folder + "/Containerfile", image=False)
+        self.assertNotEqual(done.returncode, 0)
+
     def test_a_work_folder_of_the_image_is_seen_and_can_be_changed(self):
         code = "import os; print(os.getcwd(), open('/app/mark').read(), len(open('/app/more', 'w').name) > 0)"
         build = self.build("COPY mark /app/mark\n", "--workdir", "/app", code=code, files=(("mark", "here"),))
