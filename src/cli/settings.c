@@ -13,7 +13,8 @@
 
 int settings_init(struct settings *s, struct sbx_error *err)
 {
-	*s = (struct settings){0};
+	/* Who types a command types it again: what was pulled or built for it is wanted then. */
+	*s = (struct settings){.keep_template = true};
 	return sbx_spec_new(&s->spec, err);
 }
 

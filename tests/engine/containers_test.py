@@ -269,17 +269,19 @@ class Containers:
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w") as f:
                 f.write(content)
+        if "--tag" not in options:
+            options += ("--no-keep-template",)
         return lambda: self.inside(code, "--dockerfile", folder + "/Containerfile", *options, image=False)
 
-    def test_a_containerfile_is_built_with_its_context_and_goes_at_the_end(self):
+    def test_a_containerfile_is_built_with_its_context(self):
         name = "llm-sandbox-test/built:%d" % os.getpid()
         files = (("a/kept", "1"), ("a/dropped", "2"), (".dockerignore", "a/*\n!a/kept\n"))
         code = "import os; print(os.listdir('/context/a'), os.environ['MARK'], os.getcwd(), os.getuid())"
         text = "COPY . /context\nENV MARK=here HOME=/nowhere\nUSER nobody\nWORKDIR /context\nENTRYPOINT [\"false\"]\n"
         build = self.build(text, "--tag", name, code=code, files=files)
+        self.addCleanup(self.remove_image, name)
         self.assertEqual(build(), "['kept'] here /sandbox 1000")
         self.assertIn("building the image " + name, self.said)
-        self.assertFalse(self.has_image(name))
 
     def test_a_context_may_have_any_names(self):
         long_name = "d" * 90 + "/" + "e" * 120
@@ -309,7 +311,21 @@ class Containers:
     def test_a_template_that_is_kept(self):
         name = "llm-sandbox-test/kept:%d" % os.getpid()
         self.addCleanup(self.remove_image, name)
-        self.build("ENV A=1\n", "--tag", name, "--keep-template")()
+        self.build("ENV A=1\n", "--tag", name)()
+        self.assertTrue(self.has_image(name))
+        self.build("ENV A=2\n", "--tag", name, "--no-keep-template")()
+        self.assertTrue(self.has_image(name), "it was there before")
+
+    def test_a_template_that_is_not_to_be_kept(self):
+        name = "llm-sandbox-test/dropped:%d" % os.getpid()
+        config = self.enterContext(tempfile.NamedTemporaryFile("w", suffix=".yaml"))
+        config.write("keep-template: false\n")
+        config.flush()
+        for options in (("--no-keep-template",), ("--config", config.name)):
+            self.build("ENV A=1\n", "--tag", name, *options)()
+            self.assertFalse(self.has_image(name))
+        self.addCleanup(self.remove_image, name)
+        self.build("ENV A=1\n", "--tag", name, "--config", config.name, "--keep-template")()
         self.assertTrue(self.has_image(name))
 
     def test_a_build_that_fails(self):
