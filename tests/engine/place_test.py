@@ -113,6 +113,14 @@ class Places(unittest.TestCase):
                 self.fails(engine, "did not say which")
                 self.assertFalse([p for p in engine.paths() if "archive" in p or "start" in p])
 
+    def test_nothing_is_brought_into_a_container_that_cannot_be_used(self):
+        said = {"Id": ID, "State": {"Running": True}, "Config": {}}
+        engine = self.engine({"/containers/mine/json": answer(body=json.dumps(said).encode())})
+        process = self.start(engine, "--container", "mine", "--runtime-config", '{"user": "nobody-here"}')
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no user 'nobody-here'", err)
+        self.assertFalse([p for p in engine.paths() if p.startswith("PUT ")])
+
     def test_a_container_that_is_no_id(self):
         for name in ("x/../../info", "x HTTP/1.1\r\nX: y", ""):
             said = {"Id": name, "State": {"Running": True}, "Config": {}}
