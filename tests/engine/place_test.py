@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import unittest
+import urllib.parse
 
 import peer
 from client_test import RAW
@@ -75,6 +76,12 @@ class Places(unittest.TestCase):
         engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no space left"}')})
         self.fails(engine, "500", "no space left")
         self.removes(engine)
+
+    def test_no_bytes_are_keys_to_detach_by(self):
+        engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"no"}')})
+        self.fails(engine, "no")
+        path = next(r.path for r in engine.requests if "/attach?" in r.path)
+        self.assertEqual(urllib.parse.parse_qs(path.split("?")[1], keep_blank_values=True)["detachKeys"], [""])
 
     def test_a_stream_that_is_refused_is_the_reason(self):
         engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"paused"}')})

@@ -17,6 +17,9 @@
 
 #define ARCHIVE_MAX (16u << 20)
 
+/* Podman looks for such keys also where there is no terminal. None it takes for its own; these never come. */
+#define NO_KEYS "ctrl-_,ctrl-^,ctrl-_,ctrl-^,ctrl-_,ctrl-^,ctrl-_,ctrl-^"
+
 static bool state_of(const json_t *container, const char *key)
 {
 	return json_is_true(json_object_get(json_object_get(container, "State"), key));
@@ -117,9 +120,9 @@ int engine_exec_attach(struct engine_client *client, const struct engine_contain
 	char path[256];
 	int r;
 
-	body = json_pack("{s:[s, s, s], s:s, s:s, s:b, s:b, s:b, s:b}", "Cmd", c->program, "--stdio",
-			 "--guest", "User", "0:0", "WorkingDir", "/", "AttachStdin", true,
-			 "AttachStdout", true, "AttachStderr", true, "Tty", false);
+	body = json_pack("{s:[s, s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:s}", "Cmd", c->program,
+			 "--stdio", "--guest", "User", "0:0", "WorkingDir", "/", "AttachStdin", true,
+			 "AttachStdout", true, "AttachStderr", true, "Tty", false, "DetachKeys", NO_KEYS);
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot start the agent");
 	snprintf(path, sizeof(path), "/containers/%s/exec", c->id);
