@@ -394,8 +394,9 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 
 	if (container->program[0] != '\0')
 		return engine_exec_attach(client, container, ret, err);
-	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
-		 container->id);
+	/* Podman looks for keys to detach by also where there is no terminal: there are to be none. */
+	snprintf(path, sizeof(path),
+		 "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys=", container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 

@@ -18,6 +18,7 @@ struct engine_container {
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
+	char workdir[40];   /* and a folder that is ours to make there */
 };
 
 /*
@@ -35,11 +36,15 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
 
 /*
- * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
- * removes itself when it runs. *ret_env has the variables of the container.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_env has the variables of the
+ * container.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
 			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+
+/* Bring the agent into it, which removes itself when it runs: the last that is done before. */
+int engine_container_bring(struct engine_client *client, const struct engine_container *container,
+			   struct sbx_error *err);
 
 /* The agent's streams in one that is somebody else's. */
 int engine_exec_attach(struct engine_client *client, const struct engine_container *container,
