@@ -317,6 +317,24 @@ static int take_id(const json_t *answer, struct engine_container *ret, struct sb
 	return 0;
 }
 
+/*
+ * A program that listens at ::1 is to find it as it does elsewhere. The setting is of the container's own
+ * network, which has nothing but the loopback; a machine without IPv6 would not start it.
+ */
+static void open_loopback(const struct engine_client *client, json_t *container)
+{
+	static const char setting[] = "net.ipv6.conf.lo.disable_ipv6";
+	json_t *host = json_object_get(container, "HostConfig");
+	const char *network = json_string_value(json_object_get(host, "NetworkMode"));
+
+	if (!engine_client_flavor(client)->closes_loopback || !engine_client_is_local(client) ||
+	    network == NULL || strcmp(network, "none") != 0 || json_object_get(host, "Runtime") != NULL ||
+	    json_object_get(host, "Sysctls") != NULL ||
+	    access("/proc/sys/net/ipv6/conf/lo/disable_ipv6", F_OK) < 0)
+		return;
+	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
+}
+
 static int call_create(struct engine_client *client, const char *path, const json_t *body,
 		       json_t **ret_answer, struct sbx_error *err)
 {
@@ -335,6 +353,7 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 	if (body == NULL)
 		return -(int)err->code;
 	format_create(spec, path, sizeof(path));
+	open_loopback(client, body);
 	r = engine_seccomp_add(client, body, &ret->seccomp, err);
 	if (r == 0)
 		r = call_create(client, path, body, &answer, err);
