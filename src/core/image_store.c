@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "core/cache.h"
+#include "base/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -531,11 +531,12 @@ static void engine_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void add_report(const struct sbx_place *place, struct sbx_report *report)
+static void add_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		       struct sbx_report *report)
 {
 	const struct engine_place *p = engine(place);
 
-	engine_report(p->client, &p->container, report);
+	engine_report(p->client, &p->container, p->spec.uid, found, report);
 	if (p->spec.mount_count > 0)
 		sbx_report_add(report, "mount owners", SBX_MISSING,
 			       "files of mounts keep their owners; programs are %u:%u", p->spec.uid,
