@@ -3,6 +3,7 @@
 #include "support/sandbox.h"
 
 #include <llmsandbox/image.h>
+#include <llmsandbox/language.h>
 #include <llmsandbox/library.h>
 
 #include <errno.h>
@@ -329,14 +330,20 @@ static void a_missing_tool_chain_is_said_to_be_the_images(void **state)
 	struct place *p = *state;
 	const struct sbx_run run = {.language = "python", .code = "1", .code_len = 1};
 	struct sbx_result *result = NULL;
-	char *version = NULL;
+	struct sbx_tool_chain *found = NULL;
 	struct sbx_error err;
+	size_t count = 0;
 
 	use(p, at(p, "image"));
 	assert_int_equal(sbx_session_run(test_session(p->sandbox), &run, &result, &err), -SBX_E_NOT_FOUND);
-	has(err.msg, "Python is not in the image");
-	assert_int_equal(sbx_image_language_version(at(p, "image"), "python", &version, &err),
-			 -SBX_E_NOT_FOUND);
+	has(err.msg, "has no Python");
+	has(err.msg, at(p, "image"));
+	has(err.msg, "llm-sandbox image build python");
+	assert_int_equal(sbx_spec_find_languages(p->sandbox->spec, "py", &found, &count, &err), 0);
+	assert_int_equal(count, 1);
+	assert_null(found[0].version);
+	has(found[0].problem, "has no Python");
+	sbx_tool_chains_free(found, count);
 }
 
 static void libraries_are_refused_with_the_reason(void **state)
