@@ -12,6 +12,7 @@
 #define STANDARD_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define STANDARD_ROOT "/opt/conda"
 #define MORE	      3 /* variables beside the image's own */
+#define VARIABLES_MAX 4096
 
 static const char *find(char *const *env, const char *name)
 {
@@ -98,6 +99,9 @@ int sbx_image_env_make(const json_t *list, const char *environment, char ***ret,
 	json_t *item;
 	int r = env ? 0 : sbx_fail_errno(err, ENOMEM, "cannot keep the image's variables");
 	size_t i;
+
+	if (json_array_size(list) > VARIABLES_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "the image sets more than %d variables", VARIABLES_MAX);
 
 	json_array_foreach(list, i, item) {
 		const char *text = json_string_value(item);

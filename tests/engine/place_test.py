@@ -45,8 +45,8 @@ class Places(unittest.TestCase):
         self.addCleanup(engine.close)
         return engine
 
-    def start(self, engine):
-        return subprocess.Popen([peer.PROGRAM, "exec", "--backend", "docker", "--image", "x", "true"], text=True,
+    def start(self, engine, *options):
+        return subprocess.Popen([peer.PROGRAM, "exec", "--backend", "docker", *(options or ("--image", "x")), "true"], text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
 
@@ -107,9 +107,20 @@ class Places(unittest.TestCase):
         self.fails(engine, "broke", "/containers/create")
 
     def test_an_answer_without_a_container(self):
-        for body in (b"{}", b'{"Id":"../x"}', b'{"Id":5}', b'{"Id":"%s"}' % (b"a" * 200), b"5"):
-            engine = self.engine({"/containers/create": answer("201 Created", body)})
-            self.fails(engine, "did not say which")
+        for body in (b"{}", b'{"Id":"../x"}', b'{"Id":5}', b'{"Id":"%s"}' % (b"a" * 200), b'{"Id":""}', b"5"):
+            for missing in ({}, {"/volumes": answer("404 Not Found", b'{"message":"no such volume"}')}):
+                engine = self.engine({"/containers/create": answer("201 Created", body), **missing})
+                self.fails(engine, "did not say which")
+                self.assertFalse([p for p in engine.paths() if "archive" in p or "start" in p])
+
+    def test_a_container_that_is_no_id(self):
+        for name in ("x/../../info", "x HTTP/1.1\r\nX: y", ""):
+            said = {"Id": name, "State": {"Running": True}, "Config": {}}
+            engine = self.engine({"/containers/mine/json": answer(body=json.dumps(said).encode())})
+            process = self.start(engine, "--container", "mine")
+            _, err = process.communicate(timeout=peer.DEADLINE)
+            self.assertIn("does not say which container 'mine' is", err)
+            self.assertEqual([p.split("/", 2)[2] for p in engine.paths()[1:]], ["containers/mine/json"])
 
     def test_an_end_does_not_wait_for_an_engine_that_hangs(self):
         started, hang = threading.Event(), threading.Event()

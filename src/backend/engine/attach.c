@@ -78,20 +78,17 @@ static int bring_agent(struct engine_client *client, struct engine_container *c,
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
 			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err)
 {
-	const char *wanted = spec->container.id, *id;
+	const char *wanted = spec->container.id;
 	json_t *container = NULL;
 	int r = inspect(client, wanted, &container, err);
 
 	if (r < 0)
 		return r;
-	id = json_string_value(json_object_get(container, "Id"));
-	if (id == NULL || strlen(id) >= sizeof(ret->id))
+	if (engine_container_take_id(container, ret))
+		r = make_run(client, wanted, container, err);
+	else
 		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which container '%.128s' is",
 			     wanted);
-	if (r == 0) {
-		snprintf(ret->id, sizeof(ret->id), "%s", id);
-		r = make_run(client, wanted, container, err);
-	}
 	if (r == 0)
 		r = bring_agent(client, ret, err);
 	if (r == 0)

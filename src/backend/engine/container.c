@@ -302,14 +302,21 @@ static char *join_warnings(const json_t *answer)
 	return NULL;
 }
 
-static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret)
 {
 	const char *id = json_string_value(json_object_get(answer, "Id"));
 
-	if (id == NULL || strlen(id) >= sizeof(ret->id) ||
+	if (id == NULL || id[0] == '\0' || strlen(id) >= sizeof(ret->id) ||
 	    strspn(id, "0123456789abcdef") != strlen(id))
-		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+		return false;
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return true;
+}
+
+static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+{
+	if (!engine_container_take_id(answer, ret))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	return 0;
 }
 

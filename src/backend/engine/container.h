@@ -31,6 +31,9 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err);
 
+/* Its "Id", which becomes a part of paths; false when it says none that is one. */
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
+
 /*
  * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
  * removes itself when it runs. *ret_env has the variables of the container.

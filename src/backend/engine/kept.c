@@ -4,6 +4,7 @@
 #include "backend/engine/client.h"
 #include "backend/engine/export.h"
 #include "backend/engine/image.h"
+#include "backend/engine/words.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -99,6 +100,7 @@ static int check_answer(const struct answer *a, const struct engine_flavor *flav
 			struct sbx_error *err)
 {
 	const char *at = a->text;
+	char words[ENGINE_WORDS_MAX];
 	json_error_t where;
 	json_t *object;
 	int r = 0;
@@ -107,8 +109,9 @@ static int check_answer(const struct answer *a, const struct engine_flavor *flav
 		const char *problem = json_string_value(json_object_get(object, "error"));
 
 		if (problem != NULL)
-			r = sbx_fail(err, SBX_E_UNAVAILABLE, "%s could not import the image: %.500s",
-				     flavor->title, problem);
+			r = sbx_fail(err, SBX_E_UNAVAILABLE, "%s could not import the image: %s",
+				     flavor->title,
+				     engine_words_clean(problem, strlen(problem), words, sizeof(words)));
 		json_decref(object);
 		at += where.position;
 	}
