@@ -47,6 +47,7 @@ struct sbx_tool_chain {
 	const struct sbx_language_info *info;
 	char *version;	/* "3.11.2"; NULL: it is not there, and */
 	char *problem;	/* why: a sentence with what to do; else NULL */
+	enum sbx_code code; /* of the problem; SBX_E_NOT_FOUND: it is not in there */
 	char *image;	/* whose it is, an image or container; NULL: this machine's */
 };
 

@@ -35,9 +35,9 @@ static void print_line(const struct sbx_tool_chain *t, const char *common)
 	printf("%-11s %-11s ", t->info->id, t->info->title);
 	if (t->version != NULL)
 		fputs(t->version, stdout);
-	else if (t->image == NULL)
+	else if (t->image == NULL && t->code == SBX_E_NOT_FOUND)
 		printf("not installed (on Debian: apt-get install %s)", t->info->package);
-	else if (common != NULL)
+	else if (common != NULL && t->code == SBX_E_NOT_FOUND)
 		fputs("not in the image", stdout);
 	else
 		print_tame(t->problem);

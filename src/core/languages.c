@@ -27,8 +27,9 @@ struct finding {
 
 /* ---- the list ---- */
 
-static int add(struct finding *f, const struct sbx_lang *lang, const char *version, const char *image,
-	       const char *problem, struct sbx_error *err)
+/* A version, or why there is none. */
+static int add(struct finding *f, const struct sbx_lang *lang, const char *image,
+	       const char *version, const struct sbx_error *why, struct sbx_error *err)
 {
 	struct sbx_tool_chain *t = &f->list[f->count++];
 
@@ -36,9 +37,10 @@ static int add(struct finding *f, const struct sbx_lang *lang, const char *versi
 		.info = &lang->info,
 		.version = version ? strdup(version) : NULL,
 		.image = image ? strdup(image) : NULL,
-		.problem = problem ? strdup(problem) : NULL,
+		.problem = version ? NULL : strdup(why->msg),
+		.code = version ? SBX_OK : why->code,
 	};
-	if ((version && !t->version) || (image && !t->image) || (problem && !t->problem))
+	if ((image && !t->image) || (!t->version && !t->problem))
 		return sbx_fail_errno(err, ENOMEM, "cannot list the languages");
 	return 0;
 }
@@ -60,7 +62,7 @@ static int add_of_machine(struct finding *f, const struct sbx_lang *lang, struct
 
 	if (sbx_language_version(lang->info.id, &version, &why) < 0)
 		version = NULL;
-	return add(f, lang, version, NULL, version ? NULL : why.msg, err);
+	return add(f, lang, NULL, version, &why, err);
 }
 
 /* ---- asking in a sandbox ---- */
@@ -199,13 +201,11 @@ static int add_of_image(struct finding *f, const struct sbx_lang *lang, const js
 	const char *problem = json_string_value(json_object_get(problems, lang->info.id));
 	struct sbx_error why;
 
-	if (version != NULL)
-		return add(f, lang, version, name, NULL, err);
-	if (problem == NULL) {
+	if (problem != NULL)
+		sbx_fail(&why, SBX_E_UNAVAILABLE, "%s", problem);
+	else
 		sbx_explain_lacking_image(&f->spec, name, lang, &why);
-		problem = why.msg;
-	}
-	return add(f, lang, NULL, name, problem, err);
+	return add(f, lang, name, version, &why, err);
 }
 
 static int find_in_image(struct finding *f, const struct sbx_lang *only, struct sbx_error *err)
@@ -252,16 +252,16 @@ static bool find_choice(const struct sbx_spec *spec, char **ret_name, struct sbx
 static int find_in_own_image(struct finding *f, const struct sbx_lang *lang, struct sbx_error *err)
 {
 	auto_free char *name = NULL;
-	char problem[512];
+	struct sbx_error why;
 	int r;
 
 	f->spec.language = lang->info.id;
 	if (!find_choice(&f->spec, &name, err)) {
 		if (name == NULL)
 			return -(int)err->code;
-		snprintf(problem, sizeof(problem), "'%.300s' is pulled when %s is first run", name,
+		sbx_fail(&why, SBX_E_UNAVAILABLE, "'%.300s' is pulled when %s is first run", name,
 			 lang->info.title);
-		return add(f, lang, NULL, name, problem, err);
+		return add(f, lang, name, NULL, &why, err);
 	}
 	f->spec.container.image = name;
 	r = find_in_image(f, lang, err);
