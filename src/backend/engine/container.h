@@ -84,11 +84,6 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
 
-/* ---- its variables (env.c) ---- */
-
-/* Out of the image's list, and the name of a micromamba environment or NULL; freed with sbx_strv_free(). */
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err);
-
 /* ---- its users (user.c) ---- */
 
 /* The ids of a name in its /etc/passwd. */
