@@ -49,7 +49,6 @@ void settings_done(struct settings *s)
 	free(s->session);
 	free(s->kernel);
 	free(s->artifacts);
-	free(s->image);
 	free(s->image_backend);
 	free(s->dockerfile);
 	free(s->tag);

@@ -4,6 +4,7 @@
 #include "backend/engine/container.h"
 #include "backend/engine/ignore.h"
 #include "backend/engine/runtime.h"
+#include "backend/image_env.h"
 #include "base/strv.h"
 
 #include <llmsandbox/container.h>
@@ -322,7 +323,7 @@ static void environments_of_an_image_are_in_front_of_its_path(void **state)
 		auto_strv char **env = NULL;
 		struct sbx_error err;
 
-		assert_int_equal(engine_env_make(list, rows[i].environment, &env, &err), 0);
+		assert_int_equal(sbx_image_env_make(list, rows[i].environment, &env, &err), 0);
 		if (rows[i].path != NULL)
 			assert_string_equal(find(env, "PATH"), rows[i].path);
 		else
@@ -410,7 +411,7 @@ static void an_image_of_very_many_variables_is_refused(void **state)
 	(void)state;
 	for (int i = 0; i < 200000; i++)
 		json_array_append_new(list, json_sprintf("A%d=x", i));
-	assert_int_equal(engine_env_make(list, NULL, &env, &err), -SBX_E_LIMIT);
+	assert_int_equal(sbx_image_env_make(list, NULL, &env, &err), -SBX_E_LIMIT);
 	assert_non_null(strstr(err.msg, "variables"));
 	json_decref(list);
 }

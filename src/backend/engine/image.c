@@ -112,13 +112,11 @@ static int find(struct engine_client *client, const char *name, json_t **ret, st
 	return r < 0 && err->code == SBX_E_NOT_FOUND ? 0 : r;
 }
 
-/* The processors that it is for must be those that our agent is for. */
-static int check_platform(const struct sbx_spec *spec, const char *name, const json_t *image,
-			  struct sbx_error *err)
+int engine_image_check_platform(const char *name, const json_t *image, const char *wished,
+				struct sbx_error *err)
 {
 	const char *os = json_string_value(json_object_get(image, "Os")) ?: "linux";
 	const char *arch = json_string_value(json_object_get(image, "Architecture")) ?: AGENT_ARCH;
-	const char *wished = engine_image_platform(spec);
 	char is[96];
 
 	snprintf(is, sizeof(is), "%.40s/%.40s", os, arch);
@@ -138,7 +136,7 @@ static int check_platform(const struct sbx_spec *spec, const char *name, const j
 static int accept(const struct sbx_spec *spec, const char *name, json_t *image,
 		  struct engine_image *ret, struct sbx_error *err)
 {
-	int r = check_platform(spec, name, image, err);
+	int r = engine_image_check_platform(name, image, engine_image_platform(spec), err);
 
 	if (r == 0 && (ret->name = strdup(name)) == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot name an image");

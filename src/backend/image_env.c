@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The variables that an image sets, for programs. Its tools are found by its PATH; a virtual
- * environment, and one of micromamba, are in front of it, as activating them would have it.
- */
-#include "backend/engine/container.h"
+#include "backend/image_env.h"
 
 #include "base/auto.h"
 #include "base/strv.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +91,8 @@ static int enter_mamba(char **env, const char *name, struct sbx_error *err)
 	return r < 0 ? r : prefer(env, prefix, err);
 }
 
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err)
+int sbx_image_env_make(const json_t *list, const char *environment, char ***ret,
+		       struct sbx_error *err)
 {
 	auto_strv char **env = calloc(json_array_size(list) + MORE + 1, sizeof(*env));
 	const char *venv;
