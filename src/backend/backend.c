@@ -142,9 +142,10 @@ void sbx_place_usage_reset(struct sbx_place *place)
 	place->backend->usage_reset(place);
 }
 
-void sbx_place_report(const struct sbx_place *place, struct sbx_report *report)
+void sbx_place_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		      struct sbx_report *report)
 {
-	place->backend->report(place, report);
+	place->backend->report(place, found, report);
 }
 
 void sbx_place_kill(struct sbx_place *place)

@@ -127,8 +127,12 @@ void sbx_place_usage(struct sbx_place *place, struct sbx_place_usage *ret);
 /* Forget the peak so far, where the kernel can: the next usage is of the next run. */
 void sbx_place_usage_reset(struct sbx_place *place);
 
-/* Add the lines that the place answers for (the agent's fences are core's to add). */
-void sbx_place_report(const struct sbx_place *place, struct sbx_report *report);
+/*
+ * Add the lines that the place answers for (the agent's fences are core's to add); found is what the
+ * agent has seen of it.
+ */
+void sbx_place_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		      struct sbx_report *report);
 
 /* End every process in it, at once; the stream then ends. Async-signal-safe. */
 void sbx_place_kill(struct sbx_place *place);

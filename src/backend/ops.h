@@ -32,7 +32,8 @@ struct sbx_backend {
 	int (*failure)(struct sbx_place *place, struct sbx_error *err);
 	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
 	void (*usage_reset)(struct sbx_place *place);
-	void (*report)(const struct sbx_place *place, struct sbx_report *report);
+	void (*report)(const struct sbx_place *place, const struct wire_surroundings *found,
+		       struct sbx_report *report);
 	void (*kill)(struct sbx_place *place);
 	void (*close)(struct sbx_place *place);
 };

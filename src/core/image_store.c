@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/image_store.h"
 
+#include "backend/image_env.h"
 #include "base/auto.h"
+#include "base/cache.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "backend/image_env.h"
-#include "core/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where images for the native backend are kept, below the cache folder (core/cache.h):
+ * Where images for the native backend are kept, below the cache folder (base/cache.h):
  *
  *	images/NAME/root/	the root file system: files of ours, and nobody else can write to them
  *	images/NAME/image.json	what it is; there is an image when this file is there

@@ -153,6 +153,7 @@ static int greet(struct sbx_session *s, struct sbx_cancel *cancel, struct sbx_er
 	if (!wire_ready_parse(frame.payload, frame.len, &ready))
 		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent a malformed READY");
 	report_fences(s, &ready);
+	sbx_place_report(s->place, &ready.surroundings, &s->report);
 	return 0;
 }
 
@@ -168,7 +169,6 @@ int sbx_session_greet(struct sbx_session *s, struct sbx_cancel *cancel, struct s
 		s->broken = true;
 		return r;
 	}
-	sbx_place_report(s->place, &s->report);
 	s->create_ns = sbx_now_ns() - s->opened_ns;
 	s->greeting_ns = sbx_now_ns() - start;
 	s->greeted = true;

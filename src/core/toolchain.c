@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/strv.h"
-#include "core/cache.h"
+#include "base/cache.h"
 
 #include <llmsandbox/language.h>
 #include <llmsandbox/session.h>

@@ -59,6 +59,10 @@ static const struct row mapped[] = {
 	{"{'pids_limit': -1}", "HostConfig.PidsLimit", NULL},
 	{"{'network_mode': 'bridge'}", "HostConfig.NetworkMode", "\"bridge\""},
 	{"{'network': 'mine'}", "HostConfig.NetworkMode", "\"mine\""},
+	{"{}", "HostConfig.Dns", "[\"127.0.0.1\"]"},
+	{"{'network_mode': 'none'}", "HostConfig.Dns", "[\"127.0.0.1\"]"},
+	{"{'network': 'mine'}", "HostConfig.Dns", NULL},
+	{"{'network_mode': 'bridge'}", "HostConfig.DnsSearch", NULL},
 	{"{'read_only': false}", "HostConfig.ReadonlyRootfs", "false"},
 	{"{'privileged': true}", "HostConfig.Privileged", "true"},
 	{"{'cap_add': ['NET_ADMIN']}", "HostConfig.CapAdd",
@@ -75,6 +79,20 @@ static const struct row mapped[] = {
 	{"{'mounts': [{'type': 'volume', 'source': 'v', 'target': '/mnt', 'read_only': true}]}",
 	 "HostConfig.Mounts.0.ReadOnly", "true"},
 	{"{'mounts': [{'Type': 'tmpfs', 'Target': '/mnt'}]}", "HostConfig.Mounts.0.Target", "\"/mnt\""},
+	{"{'mounts': [{'source': 'v', 'target': '/mnt', 'no_copy': true, 'labels': {'a': 'b'}}]}",
+	 "HostConfig.Mounts.0", "{\"Source\":\"v\",\"Target\":\"/mnt\",\"Type\":\"volume\","
+	 "\"VolumeOptions\":{\"Labels\":{\"a\":\"b\"},\"NoCopy\":true}}"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'tmpfs_size': '2m', 'tmpfs_mode': 448}]}",
+	 "HostConfig.Mounts.0.TmpfsOptions", "{\"Mode\":448,\"SizeBytes\":2097152}"},
+	{"{'mounts': [{'type': 'bind', 'source': '/d', 'target': '/mnt', 'propagation': 'rslave'}]}",
+	 "HostConfig.Mounts.0.BindOptions", "{\"Propagation\":\"rslave\"}"},
+	{"{'mounts': [{'Type': 'bind', 'Source': '/d', 'Target': '/mnt', 'BindOptions': "
+	 "{'NonRecursive': true}, 'propagation': 'rslave'}]}",
+	 "HostConfig.Mounts.0.BindOptions.NonRecursive", "true"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': true, 'propagation': 'rslave'}}}",
+	 "HostConfig.Binds.1", "\"/data:/mnt:ro,rslave\""},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': false}}}", "HostConfig.Binds.1",
+	 "\"/data:/mnt:rw\""},
 	{"{'tmpfs': {'/run': 'size=1m'}}", "HostConfig.Tmpfs./run", "\"size=1m\""},
 	{"{'tmpfs': ['/run']}", "HostConfig.Tmpfs./run", "\"\""},
 	{"{'devices': ['/dev/fuse:/dev/f:r']}", "HostConfig.Devices.0.PathInContainer", "\"/dev/f\""},
@@ -82,6 +100,10 @@ static const struct row mapped[] = {
 	 "HostConfig.PortBindings.80/tcp.0.HostPort", "\"8080\""},
 	{"{'network_mode': 'bridge', 'ports': {'80': ['127.0.0.1', 8080]}}",
 	 "HostConfig.PortBindings.80/tcp.0.HostIp", "\"127.0.0.1\""},
+	{"{'network_mode': 'bridge', 'ports': {'80': ['127.0.0.1']}}",
+	 "HostConfig.PortBindings.80/tcp", "[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"\"}]"},
+	{"{'network_mode': 'bridge', 'ports': {'80/udp': [1234, 4567]}}",
+	 "HostConfig.PortBindings.80/udp.1.HostPort", "\"4567\""},
 	{"{'network_mode': 'bridge', 'ports': {'80/tcp': null}}", "ExposedPorts.80/tcp", "{}"},
 	{"{'extra_hosts': {'a': '10.0.0.1'}}", "HostConfig.ExtraHosts", "[\"a:10.0.0.1\"]"},
 	{"{'dns': ['10.0.0.53']}", "HostConfig.Dns", "[\"10.0.0.53\"]"},
@@ -91,10 +113,14 @@ static const struct row mapped[] = {
 	{"{'gpus': 'all'}", "HostConfig.DeviceRequests.0.Count", "-1"},
 	{"{'device_requests': [{'count': 1, 'capabilities': [['gpu']]}]}",
 	 "HostConfig.DeviceRequests.0.Count", "1"},
+	{"{'device_requests': [{'driver': 'cdi', 'device_ids': ['a']}]}",
+	 "HostConfig.DeviceRequests.0.DeviceIds", "[\"a\"]"},
 	{"{'shm_size': '1m'}", "HostConfig.ShmSize", "1048576"},
 	{"{'ulimits': [{'name': 'nofile', 'soft': 99, 'hard': 99}]}", "HostConfig.Ulimits.1.Soft", "99"},
 	{"{'hostname': 'box'}", "Hostname", "\"box\""},
 	{"{'ipc_mode': 'host'}", "HostConfig.IpcMode", "\"host\""},
+	{"{'ipc_mode': 'host'}", "HostConfig.ShmSize", NULL},
+	{"{'ipc_mode': 'private', 'shm_size': 65536}", "HostConfig.ShmSize", "65536"},
 	{"{'pid_mode': 'host'}", "HostConfig.PidMode", "\"host\""},
 	{"{'userns_mode': 'host'}", "HostConfig.UsernsMode", "\"host\""},
 	{"{'sysctls': {'net.core.somaxconn': 99}}", "HostConfig.Sysctls.net.core.somaxconn", "\"99\""},
@@ -197,6 +223,20 @@ static const char *const refused[][2] = {
 	{"{'platform': 'linux?x=1'}", "a platform"},
 	{"{'user': 'a:b'}", "a name alone"},
 	{"{'environment': ['NOVALUE']}", "list of texts"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'readonly': true}}}", "SOURCE:/PLACE:MODE"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': true, 'mode': 'rw'}}}", "SOURCE:/PLACE:MODE"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'size': '1m'}]}", "'mounts' has no 'size'"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'tmpfs_size': 'much'}]}", "a list of objects"},
+	{"{'mounts': ['/a:/b']}", "a list of objects"},
+	{"{'ulimits': [{'name': 'nofile', 'limit': 9}]}", "it has: Name Soft Hard"},
+	{"{'log_config': {'type': 'json-file', 'opts': {}}}", "it has: Type Config"},
+	{"{'device_read_bps': [{'Device': '/dev/a', 'Rate': 1}]}", "it has: Path Rate"},
+	{"{'network': 'a', 'network_mode': 'b'}", "name one of them"},
+	{"{'cpu_quota': 1000, 'nano_cpus': 5}", "name one of them"},
+	{"{'volume_driver': 'x'}", "driver_config"},
+	{"{'binds': ['/a:/b']}", "called volumes"},
+	{"{'port_bindings': {}}", "called ports"},
+	{"{'host_config': {}}", "names of its own"},
 };
 
 static void what_cannot_be_had_is_refused_with_the_reason(void **state)
@@ -216,6 +256,48 @@ static void what_cannot_be_had_is_refused_with_the_reason(void **state)
 		free(configs);
 		sbx_spec_free(spec);
 	}
+}
+
+static void what_podman_would_pass_over_is_refused_there(void **state)
+{
+	static const char *const wishes[] = {
+		"{'runtime': 'runsc'}", "{'gpus': 'all'}", "{'cgroupns': 'private'}",
+		"{'domainname': 'a.example'}", "{'device_cgroup_rules': ['c 1:3 r']}",
+		"{'device_requests': [{'count': 1}]}", "{'publish_all_ports': true}",
+		"{'mac_address': '02:42:ac:11:00:42'}"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(wishes); i++) {
+		struct sbx_spec *spec = new_spec("podman");
+		char *configs = quoted(wishes[i]);
+		struct sbx_error err = {0};
+		json_t *body;
+
+		assert_int_equal(sbx_spec_set_runtime_configs(spec, configs, &err), 0);
+		body = engine_container_describe(&engine_docker, spec, "box", &err);
+		assert_non_null(body);
+		json_decref(body);
+		assert_null(engine_container_describe(&engine_podman, spec, "box", &err));
+		assert_int_equal(err.code, SBX_E_INVALID);
+		assert_non_null(strstr(err.msg, "Podman does without it"));
+		free(configs);
+		sbx_spec_free(spec);
+	}
+}
+
+/* A limit that is set later is one again. */
+static void a_limit_takes_the_place_of_none(void **state)
+{
+	struct sbx_spec *spec = new_spec("docker");
+	json_t *body;
+
+	(void)state;
+	assert_int_equal(sbx_spec_set_runtime_configs(spec, "{\"mem_limit\": -1}", NULL), 0);
+	assert_int_equal(sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, 64 << 20, NULL), 0);
+	body = engine_container_describe(&engine_docker, spec, "box", NULL);
+	assert_int_equal(json_integer_value(at(body, "HostConfig.Memory")), 64 << 20);
+	json_decref(body);
+	sbx_spec_free(spec);
 }
 
 static void a_second_object_adds_to_the_first(void **state)
@@ -246,6 +328,7 @@ static void check_refusal(struct sbx_spec *spec, const char *words)
 	sbx_spec_free(spec);
 }
 
+/* Case 95, with the next. */
 static void an_image_and_a_containerfile_exclude_each_other(void **state)
 {
 	struct sbx_spec *spec = new_spec("docker");
@@ -421,6 +504,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_name_is_mapped),
 		cmocka_unit_test(what_cannot_be_had_is_refused_with_the_reason),
+		cmocka_unit_test(what_podman_would_pass_over_is_refused_there),
+		cmocka_unit_test(a_limit_takes_the_place_of_none),
 		cmocka_unit_test(a_second_object_adds_to_the_first),
 		cmocka_unit_test(an_image_and_a_containerfile_exclude_each_other),
 		cmocka_unit_test(a_container_and_a_containerfile_exclude_each_other),

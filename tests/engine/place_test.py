@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import unittest
+import urllib.parse
 
 import peer
 from client_test import RAW
@@ -76,6 +77,12 @@ class Places(unittest.TestCase):
         self.fails(engine, "500", "no space left")
         self.removes(engine)
 
+    def test_no_bytes_are_keys_to_detach_by(self):
+        engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"no"}')})
+        self.fails(engine, "no")
+        path = next(r.path for r in engine.requests if "/attach?" in r.path)
+        self.assertEqual(urllib.parse.parse_qs(path.split("?")[1], keep_blank_values=True)["detachKeys"], [""])
+
     def test_a_stream_that_is_refused_is_the_reason(self):
         engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"paused"}')})
         self.fails(engine, "409", "paused")
@@ -112,6 +119,14 @@ class Places(unittest.TestCase):
                 engine = self.engine({"/containers/create": answer("201 Created", body), **missing})
                 self.fails(engine, "did not say which")
                 self.assertFalse([p for p in engine.paths() if "archive" in p or "start" in p])
+
+    def test_nothing_is_brought_into_a_container_that_cannot_be_used(self):
+        said = {"Id": ID, "State": {"Running": True}, "Config": {}}
+        engine = self.engine({"/containers/mine/json": answer(body=json.dumps(said).encode())})
+        process = self.start(engine, "--container", "mine", "--runtime-config", '{"user": "nobody-here"}')
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no user 'nobody-here'", err)
+        self.assertFalse([p for p in engine.paths() if p.startswith("PUT ")])
 
     def test_a_container_that_is_no_id(self):
         for name in ("x/../../info", "x HTTP/1.1\r\nX: y", ""):

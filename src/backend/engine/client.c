@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define ANSWER_MAX	(16u << 20)
 #define HEADS_MAX	(64u << 10)
@@ -449,6 +450,16 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 bool engine_client_is_local(const struct engine_client *client)
 {
 	return client->endpoint.socket_path != NULL;
+}
+
+bool engine_client_owner(const struct engine_client *client, uid_t *ret)
+{
+	struct stat st;
+
+	if (client->endpoint.socket_path == NULL || stat(client->endpoint.socket_path, &st) < 0)
+		return false;
+	*ret = st.st_uid;
+	return true;
 }
 
 const char *engine_client_key(const struct engine_client *client)

@@ -8,12 +8,16 @@
 #include "backend/engine/labels.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
 static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
+
+const uint64_t engine_capabilities = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SETPCAP |
+				     1ull << CAP_KILL | 1ull << CAP_CHOWN;
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -167,8 +171,22 @@ static void hide_resolver(json_t *container)
 {
 	json_t *host = json_object_get(container, "HostConfig");
 
-	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
-	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+	if (strcmp(json_string_value(json_object_get(host, "NetworkMode")), "none") != 0)
+		return;
+	if (json_object_get(host, "Dns") == NULL)
+		json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	if (json_object_get(host, "DnsSearch") == NULL)
+		json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+}
+
+/* What is shared with others has its size already, and Podman refuses another. */
+static void share_memory(const struct sbx_spec *spec, json_t *container)
+{
+	const char *mode = wish_of(spec, "ipc_mode") ?: "private";
+
+	if (strcmp(mode, "private") != 0 && strcmp(mode, "shareable") != 0 &&
+	    json_object_get(spec->container.runtime, "shm_size") == NULL)
+		json_object_del(json_object_get(container, "HostConfig"), "ShmSize");
 }
 
 /* Whether something of the user's is shown at this place. */
@@ -244,14 +262,14 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
-	if (wish_of(spec, "network_mode") == NULL)
-		hide_resolver(o);
 	if (!is_privileged(spec))
 		mask_paths(flavor, o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
 	}
+	hide_resolver(o);
+	share_memory(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
 	return o;
@@ -320,6 +338,31 @@ static int take_id(const json_t *answer, struct engine_container *ret, struct sb
 	return 0;
 }
 
+/*
+ * A program that listens at ::1 is to find it as it does elsewhere. The setting is of the container's own
+ * network, which has nothing but the loopback; a machine without IPv6 would not start it.
+ */
+static void open_loopback(const struct engine_client *client, json_t *container)
+{
+	static const char setting[] = "net.ipv6.conf.lo.disable_ipv6";
+	json_t *host = json_object_get(container, "HostConfig");
+	const char *network = json_string_value(json_object_get(host, "NetworkMode"));
+
+	if (!engine_client_flavor(client)->closes_loopback || !engine_client_is_local(client) ||
+	    network == NULL || strcmp(network, "none") != 0 || json_object_get(host, "Runtime") != NULL ||
+	    json_object_get(host, "Sysctls") != NULL ||
+	    access("/proc/sys/net/ipv6/conf/lo/disable_ipv6", F_OK) < 0)
+		return;
+	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
+}
+
+static int call_create(struct engine_client *client, const char *path, const json_t *body,
+		       json_t **ret_answer, struct sbx_error *err)
+{
+	return engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
+			   ret_answer, err);
+}
+
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err)
 {
@@ -331,8 +374,12 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 	if (body == NULL)
 		return -(int)err->code;
 	format_create(spec, path, sizeof(path));
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
-			&answer, err);
+	open_loopback(client, body);
+	r = engine_seccomp_add(client, body, &ret->seccomp, err);
+	if (r == 0)
+		r = call_create(client, path, body, &answer, err);
+	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err))
+		r = call_create(client, path, body, &answer, err);
 	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
 	if (r == 0) {
 		ret->asked = json_incref(body);
@@ -394,8 +441,9 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 
 	if (container->program[0] != '\0')
 		return engine_exec_attach(client, container, ret, err);
-	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
-		 container->id);
+	/* Podman looks for keys to detach by also where there is no terminal: there are to be none. */
+	snprintf(path, sizeof(path),
+		 "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys=", container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 

@@ -358,7 +358,21 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
-/* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
+static int work_in(struct engine_place *p, const char *folder, struct sbx_error *err)
+{
+	char *copy = strdup(folder);
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
+	free(p->workdir);
+	p->spec.workdir = p->workdir = copy;
+	return 0;
+}
+
+/*
+ * In a container of somebody else's: the work folder goes with the agent. What can fail comes before
+ * anything of ours is in it.
+ */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
 	json_t *env = NULL;
@@ -369,17 +383,12 @@ static int adopt(struct engine_place *p, struct sbx_error *err)
 	json_decref(env);
 	if (r == 0)
 		r = find_user(p, err);
-	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
-		free(p->workdir);
-		if (asprintf(&p->workdir, "/tmp/%.*s", (int)strcspn(p->container.program + 2, "/"),
-			     p->container.program + 2) < 0) {
-			p->workdir = NULL;
-			return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
-		}
-		p->spec.workdir = p->workdir;
-	}
-	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
-					   &p->writable_count, err);
+	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0)
+		r = work_in(p, p->container.workdir, err);
+	if (r == 0)
+		r = engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+				    &p->writable_count, err);
+	return r < 0 ? r : engine_container_bring(p->client, &p->container, err);
 }
 
 static int attach(struct engine_place *p, struct sbx_error *err)
@@ -530,11 +539,12 @@ static void engine_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void add_report(const struct sbx_place *place, struct sbx_report *report)
+static void add_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		       struct sbx_report *report)
 {
 	const struct engine_place *p = engine(place);
 
-	engine_report(p->client, &p->container, report);
+	engine_report(p->client, &p->container, p->spec.uid, found, report);
 	if (p->spec.mount_count > 0)
 		sbx_report_add(report, "mount owners", SBX_MISSING,
 			       "files of mounts keep their owners; programs are %u:%u", p->spec.uid,
