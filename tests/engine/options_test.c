@@ -4,11 +4,13 @@
 #include "backend/engine/container.h"
 #include "backend/engine/ignore.h"
 #include "backend/engine/runtime.h"
+#include "base/io.h"
 #include "base/strv.h"
 
 #include <llmsandbox/container.h>
 #include <llmsandbox/session.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,6 +52,7 @@ static const struct row mapped[] = {
 	{"{'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': 50000, 'cpu_period': 200000}", "HostConfig.NanoCpus", "250000000"},
 	{"{'cpu_count': 2}", "HostConfig.NanoCpus", "2000000000"},
+	{"{'cpu_count': 2, 'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'nano_cpus': 1500000000}", "HostConfig.NanoCpus", "1500000000"},
 	{"{'cpus': 0.5}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': -1}", "HostConfig.NanoCpus", NULL},
@@ -227,6 +230,25 @@ static void every_name_of_docker_py_is_known(void **state)
 			fail_msg("%s", err.msg);
 	}
 	sbx_spec_free(spec);
+}
+
+static void every_name_of_docker_py_is_in_the_documents(void **state)
+{
+	const char *source = getenv("SBX_SOURCE");
+	char *text = NULL, path[4096], name[64];
+	struct sbx_error err;
+	size_t len;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/docs/migration.md", source ? source : ".");
+	if (sbx_read_file(AT_FDCWD, path, 1u << 20, &text, &len, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < COUNT(of_docker_py); i++) {
+		snprintf(name, sizeof(name), "`%s`", of_docker_py[i]);
+		if (strstr(text, name) == NULL)
+			fail_msg("docs/migration.md does not have %s", name);
+	}
+	free(text);
 }
 
 static const char *const refused[][2] = {
@@ -520,6 +542,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_name_is_mapped),
 		cmocka_unit_test(every_name_of_docker_py_is_known),
+		cmocka_unit_test(every_name_of_docker_py_is_in_the_documents),
 		cmocka_unit_test(what_cannot_be_had_is_refused_with_the_reason),
 		cmocka_unit_test(what_podman_would_pass_over_is_refused_there),
 		cmocka_unit_test(a_limit_takes_the_place_of_none),
