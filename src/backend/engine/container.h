@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "backend/engine/client.h"
+#include "backend/engine/seccomp.h"
 #include "backend/spec.h"
 
 #define ENGINE_ID_MAX 80
@@ -17,7 +18,9 @@ struct engine_container {
 	char id[ENGINE_ID_MAX];
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
+	struct engine_seccomp seccomp;
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
+	char workdir[40];   /* and a folder that is ours to make there */
 };
 
 /*
@@ -31,12 +34,19 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err);
 
+/* Its "Id", which becomes a part of paths; false when it says none that is one. */
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
+
 /*
- * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
- * removes itself when it runs. *ret_env has the variables of the container.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_env has the variables of the
+ * container.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
 			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+
+/* Bring the agent into it, which removes itself when it runs: the last that is done before. */
+int engine_container_bring(struct engine_client *client, const struct engine_container *container,
+			   struct sbx_error *err);
 
 /* The agent's streams in one that is somebody else's. */
 int engine_exec_attach(struct engine_client *client, const struct engine_container *container,
@@ -74,11 +84,6 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
 
-/* ---- its variables (env.c) ---- */
-
-/* Out of the image's list, and the name of a micromamba environment or NULL; freed with sbx_strv_free(). */
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err);
-
 /* ---- its users (user.c) ---- */
 
 /* The ids of a name in its /etc/passwd. */
@@ -86,6 +91,9 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 		     const char *name, uint32_t *ret_uid, uint32_t *ret_gid, struct sbx_error *err);
 
 /* ---- what isolates it (report.c) ---- */
+
+/* What containers are given, as bits: the agent's until it drops them. */
+extern const uint64_t engine_capabilities;
 
 /* Whether this engine takes limits and does not set them. */
 bool engine_ignores_limits(const struct engine_client *client);
@@ -97,8 +105,9 @@ uint32_t engine_fences(const struct engine_container *container);
 int engine_writable(const struct engine_container *container, const struct sbx_spec *spec,
 		    char **ret, size_t max, size_t *ret_count, struct sbx_error *err);
 
+/* uid: whom programs run as; found: what the agent has seen of the container. */
 void engine_report(const struct engine_client *client, const struct engine_container *container,
-		   struct sbx_report *report);
+		   uint32_t uid, const struct wire_surroundings *found, struct sbx_report *report);
 
 /* ---- plans (plan.c) ---- */
 

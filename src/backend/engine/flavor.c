@@ -20,6 +20,7 @@ const struct engine_flavor engine_docker = {
 	.sockets = docker_sockets,
 	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
 	.commit_by_changes = false,
+	.closes_loopback = true,
 	.seccomp_inline = true,
 };
 
@@ -35,5 +36,6 @@ const struct engine_flavor engine_podman = {
 	.commit_by_changes = true,
 	.masks_by_option = true,
 	.passes_over = true,
+	.rootless_limits_need_v2 = true,
 	.seccomp_inline = false,
 };

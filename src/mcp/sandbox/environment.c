@@ -409,8 +409,9 @@ static int refuse_native(const struct given *g, const struct mcp_environment *e,
 
 static int set_name(const struct given *g, char *ret, size_t size, struct sbx_error *err)
 {
-	return trim(g->value, ret, size) ? 0
-					 : sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
+	if (!trim(g->value, ret, size))
+		return sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
+	return 0;
 }
 
 /* The native backend has images too. */
@@ -422,7 +423,8 @@ static int set_container_image(const struct given *g, struct mcp_environment *e,
 
 static int set_micromamba(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	int r = refuse_native(g, e, err);
+	/* It is of an image, which an engine always has. */
+	int r = e->image[0] == '\0' ? refuse_native(g, e, err) : 0;
 
 	return r < 0 ? r : set_name(g, e->micromamba, sizeof(e->micromamba), err);
 }
