@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "core/cache.h"
+#include "base/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -409,9 +409,8 @@ static int refuse_native(const struct given *g, const struct mcp_environment *e,
 
 static int set_name(const struct given *g, char *ret, size_t size, struct sbx_error *err)
 {
-	if (!trim(g->value, ret, size))
-		return sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
-	return 0;
+	return trim(g->value, ret, size) ? 0
+					 : sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
 }
 
 /* The native backend has images too. */
