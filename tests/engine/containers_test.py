@@ -454,6 +454,16 @@ class Containers:
         self.assertEqual(self.inside("import os; print(os.getcwd())", "--container", container, "-u", "0",
                                      "--workdir", "/root", image=False), "/root")
 
+    def test_row_95_what_is_there_needs_no_image_that_is_built(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\n" % self.image)
+        dockerfile = ("--dockerfile", folder + "/Containerfile")
+        done = self.run_in("1", *dockerfile)
+        self.assertIn("it must be one of them", done.stderr)
+        done = self.run_in("1", *dockerfile, "--container", "some", image=False)
+        self.assertIn("needs no image built", done.stderr)
+
     def test_row_86_an_unknown_container(self):
         done = self.run_in("1", "--container", "nosuchcontainer", image=False)
         self.assertIn("has no container 'nosuchcontainer'", done.stderr)
