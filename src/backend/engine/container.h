@@ -17,6 +17,7 @@ struct engine_container {
 	char id[ENGINE_ID_MAX];
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
+	bool passes_limits_by; /* its engine does */
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
 };
 
@@ -87,8 +88,8 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 
 /* ---- what isolates it (report.c) ---- */
 
-/* Whether this engine takes limits and does not set them. */
-bool engine_ignores_limits(const struct engine_client *client);
+/* Whether this engine sets the limits that it takes; it is asked once where that may not be so. */
+bool engine_sets_limits(struct engine_client *client);
 
 /* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
 uint32_t engine_fences(const struct engine_container *container);
@@ -129,6 +130,9 @@ void engine_volume_distrust(struct engine_client *client, const struct sbx_spec 
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
-/* Make it with the agent in it, by way of a container of this image that is never started. */
+/*
+ * Make it with the agent in it, by way of a container of this image that is never started. Of several
+ * programs that do so at once one fills it, and the others wait.
+ */
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err);

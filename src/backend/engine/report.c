@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What isolates a container: what was asked for, less what was wished away, less what the engine said
- * that it discards when it made it. Nothing more is asked of the engine: that would make every start
- * slower.
+ * that it discards when it made it. Nothing more is asked of the engine, which would make every start
+ * slower, but whether it sets limits at all, once, where that may not be so.
  */
 #include "backend/engine/container.h"
 
 #include "backend/engine/client_inside.h"
+#include "backend/engine/known.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 static const json_t *host_of(const json_t *container)
 {
@@ -161,16 +160,54 @@ static void report_network(const json_t *host, struct sbx_report *report)
 			       mode);
 }
 
-/* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
-bool engine_ignores_limits(const struct engine_client *client)
+/* Each engine says it in its own way. */
+static bool is_rootless(const json_t *info)
+{
+	json_t *item;
+	size_t i;
+
+	if (json_is_true(json_object_get(info, "Rootless")))
+		return true;
+	json_array_foreach(json_object_get(info, "SecurityOptions"), i, item) {
+		if (strstr(json_string_value(item) ?: "", "rootless") != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Engines of an ordinary user have no groups with version 1 of cgroups, and do not say so when they make
+ * a container. One whose socket is root's is root's, and need not be asked.
+ */
+static bool ask_for_limits(struct engine_client *client)
 {
 	const char *socket = client->endpoint.socket_path;
-	struct statfs fs;
+	struct sbx_error ignored;
+	json_t *info = NULL;
 	struct stat st;
+	bool has_groups;
 
-	return !client->flavor->seccomp_inline && socket != NULL && stat(socket, &st) == 0 &&
-	       st.st_uid != 0 && statfs("/sys/fs/cgroup", &fs) == 0 &&
-	       (unsigned long)fs.f_type != CGROUP2_SUPER_MAGIC;
+	if (socket != NULL && stat(socket, &st) == 0 && st.st_uid == 0)
+		return true;
+	if (engine_call(client, &(struct engine_request){.method = "GET", .path = "/info"}, &info,
+			&ignored) < 0)
+		return false;
+	has_groups = strcmp(text_of(info, "CgroupDriver"), "none") != 0 &&
+		     !(is_rootless(info) && strcmp(text_of(info, "CgroupVersion"), "1") == 0);
+	json_decref(info);
+	return has_groups;
+}
+
+bool engine_sets_limits(struct engine_client *client)
+{
+	const char *key = engine_client_key(client);
+	int known = engine_known_get(key).limits;
+
+	if (known == 0) {
+		known = ask_for_limits(client) ? 1 : -1;
+		engine_known_set_limits(key, known > 0);
+	}
+	return known > 0;
 }
 
 struct limit_row {
@@ -188,9 +225,10 @@ static void report_limit(const struct engine_client *client, const struct engine
 
 	if (asked <= 0)
 		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
-	else if (engine_ignores_limits(client))
+	else if (container->passes_limits_by)
 		sbx_report_add(report, row->name, SBX_MISSING,
-			       "Podman of an ordinary user has no limits with version 1 of cgroups");
+			       "%s of an ordinary user has no limits with version 1 of cgroups",
+			       engine_client_flavor(client)->title);
 	else if (warning != NULL && strcasestr(warning, "discarded") != NULL)
 		sbx_report_add(report, row->name, SBX_MISSING, "the engine says: %s", container->warnings);
 	else
