@@ -8,12 +8,16 @@
 #include "backend/engine/labels.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
 static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
+
+const uint64_t engine_capabilities = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SETPCAP |
+				     1ull << CAP_KILL | 1ull << CAP_CHOWN;
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -302,15 +306,47 @@ static char *join_warnings(const json_t *answer)
 	return NULL;
 }
 
-static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret)
 {
 	const char *id = json_string_value(json_object_get(answer, "Id"));
 
-	if (id == NULL || strlen(id) >= sizeof(ret->id) ||
+	if (id == NULL || id[0] == '\0' || strlen(id) >= sizeof(ret->id) ||
 	    strspn(id, "0123456789abcdef") != strlen(id))
-		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+		return false;
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return true;
+}
+
+static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+{
+	if (!engine_container_take_id(answer, ret))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	return 0;
+}
+
+/*
+ * A program that listens at ::1 is to find it as it does elsewhere. The setting is of the container's own
+ * network, which has nothing but the loopback; a machine without IPv6 would not start it.
+ */
+static void open_loopback(const struct engine_client *client, json_t *container)
+{
+	static const char setting[] = "net.ipv6.conf.lo.disable_ipv6";
+	json_t *host = json_object_get(container, "HostConfig");
+	const char *network = json_string_value(json_object_get(host, "NetworkMode"));
+
+	if (!engine_client_flavor(client)->closes_loopback || !engine_client_is_local(client) ||
+	    network == NULL || strcmp(network, "none") != 0 || json_object_get(host, "Runtime") != NULL ||
+	    json_object_get(host, "Sysctls") != NULL ||
+	    access("/proc/sys/net/ipv6/conf/lo/disable_ipv6", F_OK) < 0)
+		return;
+	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
+}
+
+static int call_create(struct engine_client *client, const char *path, const json_t *body,
+		       json_t **ret_answer, struct sbx_error *err)
+{
+	return engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
+			   ret_answer, err);
 }
 
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
@@ -324,8 +360,12 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 	if (body == NULL)
 		return -(int)err->code;
 	format_create(spec, path, sizeof(path));
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
-			&answer, err);
+	open_loopback(client, body);
+	r = engine_seccomp_add(client, body, &ret->seccomp, err);
+	if (r == 0)
+		r = call_create(client, path, body, &answer, err);
+	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err))
+		r = call_create(client, path, body, &answer, err);
 	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
 	if (r == 0) {
 		ret->asked = json_incref(body);
@@ -387,8 +427,9 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 
 	if (container->program[0] != '\0')
 		return engine_exec_attach(client, container, ret, err);
-	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
-		 container->id);
+	/* Podman looks for keys to detach by also where there is no terminal: there are to be none. */
+	snprintf(path, sizeof(path),
+		 "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys=", container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 

@@ -20,6 +20,7 @@ const struct engine_flavor engine_docker = {
 	.sockets = docker_sockets,
 	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
 	.commit_by_changes = false,
+	.closes_loopback = true,
 	.seccomp_inline = true,
 };
 

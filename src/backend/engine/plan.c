@@ -41,15 +41,18 @@ static int print_container(const struct sbx_spec *spec, const struct engine_flav
 {
 	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
 	char *text;
+	bool ours;
 
 	if (o == NULL)
 		return -(int)err->code;
 	text = json_dumps(o, JSON_INDENT(2));
+	ours = !engine_seccomp_is_wished(o);
 	json_decref(o);
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
 	print_image(spec, out);
-	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
+	sbx_buf_printf(out, "POST /containers/create%s\n%s\nattach, start\n",
+		       ours ? ", with our seccomp profile in SecurityOpt" : "", text);
 	free(text);
 	print_end(spec, out);
 	return 0;

@@ -594,14 +594,8 @@ static int inline_profile(const char *path, json_t *list, struct sbx_error *err)
 static int add_seccomp(const struct runtime_target *t, const char *profile, json_t *list,
 		       struct sbx_error *err)
 {
-	bool is_text = profile[0] == '{';
-
-	if (t->flavor != NULL && !t->flavor->seccomp_inline && is_text)
-		return sbx_fail(err, SBX_E_INVALID,
-				"runtime_configs: %s takes a seccomp profile as the path of a file",
-				t->flavor->title);
 	drop_options(list, "seccomp=");
-	if (t->flavor != NULL && t->flavor->seccomp_inline && !is_text && profile[0] == '/')
+	if (t->flavor != NULL && t->flavor->seccomp_inline && profile[0] == '/')
 		return inline_profile(profile, list, err);
 	json_array_append_new(list, json_sprintf("seccomp=%s", profile));
 	return 0;
