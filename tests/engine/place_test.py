@@ -154,6 +154,16 @@ class Places(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.removes(engine)
 
+    def test_a_container_whose_files_are_read_is_one_that_a_sweep_knows(self):
+        engine = self.engine({CONTAINER + "/export": answer("500 Oops", b'{"message":"disk broken"}')})
+        done = subprocess.run([peer.PROGRAM, "image", "import", "x", "docker:x"], capture_output=True, text=True,
+                              timeout=peer.DEADLINE, env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
+        self.assertIn("disk broken", done.stderr)
+        self.removes(engine)
+        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
+        self.assertTrue(body["Entrypoint"][0].startswith("/.llm-sandbox/"), body)
+
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
                                       CONTAINER + "/archive": answer("500 Oops", b'{"message":"disk full"}')})
