@@ -286,7 +286,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 	if (check_mounts(spec, err) < 0)
 		return NULL;
 	o = json_pack(
-		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "Image",
 		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
 		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "Healthcheck",
