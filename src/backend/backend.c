@@ -25,6 +25,11 @@ const struct sbx_backend *sbx_backend_find(const char *name)
 	return NULL;
 }
 
+const char *sbx_backend_name(const struct sbx_backend *backend)
+{
+	return backend->name;
+}
+
 const char *sbx_backend_names(void)
 {
 #ifdef SBX_WITH_FAKE
@@ -99,6 +104,11 @@ int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struc
 const char *const *sbx_place_env(const struct sbx_place *place)
 {
 	return place->backend->env != NULL ? place->backend->env(place) : NULL;
+}
+
+const char *sbx_place_image_name(const struct sbx_place *place)
+{
+	return place->backend->image_name != NULL ? place->backend->image_name(place) : NULL;
 }
 
 const char *sbx_place_image_id(const struct sbx_place *place)

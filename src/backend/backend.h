@@ -41,6 +41,7 @@ struct sbx_place_usage {
 /* By name, or NULL. names lists them: "native, fake". */
 const struct sbx_backend *sbx_backend_find(const char *name);
 const char *sbx_backend_names(void);
+const char *sbx_backend_name(const struct sbx_backend *backend);
 const struct sbx_backend *sbx_backend_default(void);
 
 /* Whether mounts of a spec are shown at their places inside, and not where they are here. */
@@ -60,8 +61,17 @@ struct sbx_backend_image {
 
 struct sbx_backend_import {
 	const char *name, *tools; /* name: "python", for "llm-sandbox/python" */
+	const char *const *env;	  /* variables that it sets, "NAME=value", NULL-terminated; or NULL */
 	uint64_t bytes;		  /* of the archive, a tar, which … */
 	ssize_t (*read)(void *data, size_t len, void *userdata); /* … comes from here; -1 stops it */
+	void *userdata;
+};
+
+#define SBX_IMAGE_ID_MAX 80
+
+struct sbx_backend_export {
+	const char *image; /* as the engine knows it: "python:3-slim" */
+	int (*write)(const void *data, size_t len, void *userdata, struct sbx_error *err);
 	void *userdata;
 };
 
@@ -70,6 +80,10 @@ struct sbx_backend_images {
 		    struct sbx_error *err);
 	int (*import)(const struct sbx_backend_import *import, struct sbx_error *err);
 	int (*remove)(const char *name, struct sbx_error *err);
+	/* What identifies an image that is there ("sha256:…"); none is pulled. SBX_E_NOT_FOUND. */
+	int (*find)(const char *image, char ret_id[SBX_IMAGE_ID_MAX], struct sbx_error *err);
+	/* Write its files as a tar. *ret_env are the variables it sets, for sbx_strv_free(). */
+	int (*export)(const struct sbx_backend_export *export, char ***ret_env, struct sbx_error *err);
 };
 
 /* NULL: the backend keeps none. */
@@ -91,13 +105,16 @@ int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struc
 /* Variables that the place's image sets for programs, "NAME=value", NULL-terminated; or NULL. */
 const char *const *sbx_place_env(const struct sbx_place *place);
 
-/* The image that the place is kept as when it is closed, or NULL. */
+/* What people call the image it is of, or the container; NULL where there is none. */
+const char *sbx_place_image_name(const struct sbx_place *place);
+
 /* What identifies the image's contents ("sha256:…"), or NULL where there is none, or none known. */
 const char *sbx_place_image_id(const struct sbx_place *place);
 
 /* The folder inside that has the embedded files of the spec from the start, or NULL. */
 const char *sbx_place_embedded(const struct sbx_place *place);
 
+/* The image that the place is kept as when it is closed, or NULL. */
 const char *sbx_place_commit_tag(const struct sbx_place *place);
 
 /*

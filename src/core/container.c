@@ -80,6 +80,13 @@ int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_erro
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);
 }
 
+int sbx_image_check_foreign(const char *image, struct sbx_error *err)
+{
+	if (is_name(image, OF_IMAGES))
+		return 0;
+	return sbx_fail(err, SBX_E_INVALID, "'%.128s' is no name of an image", image);
+}
+
 int sbx_spec_set_container(struct sbx_spec *spec, const char *id, struct sbx_error *err)
 {
 	return keep_name(&spec->container.id, id, "_.-", "a container", err);
@@ -176,8 +183,6 @@ static const char *find_foreign(const struct sbx_container *c)
 		return "a container is attached to";
 	if (c->commit)
 		return "a container is committed";
-	if (c->environment != NULL)
-		return "an environment of micromamba is chosen";
 	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
 }
 
@@ -270,6 +275,10 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 				"the image '%.128s' is a folder, which is of the native backend alone; "
 				"'llm-sandbox image import' brings it into an engine",
 				c->image);
+	if (c->environment != NULL && c->image == NULL && !sbx_backend_has_own_tools(spec->backend))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the environment '%.64s' is of an image, and none is named; name one, or choose "
+				"the backend docker or podman", c->environment);
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
@@ -283,6 +292,23 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 }
 
 /* ---- the image of a language ---- */
+
+int sbx_explain_lacking_image(const struct sbx_spec *spec, const char *name,
+			      const struct sbx_lang *lang, struct sbx_error *err)
+{
+	bool engine = sbx_backend_has_own_tools(spec->backend);
+
+	if (spec->container.id != NULL)
+		return sbx_fail(err, SBX_E_NOT_FOUND,
+				"the container '%.128s' has no %s: '%s' is not found by its PATH", name,
+				lang->info.title, lang->tools[0]);
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"the image '%.128s' has no %s: '%s' is not found by its PATH; name an image that has it%s%s%s, "
+			"or make one: llm-sandbox image build %s%s%s",
+			name, lang->info.title, lang->tools[0], engine ? " (" : "",
+			engine ? lang->image : "", engine ? ")" : "", lang->info.id,
+			engine ? " --backend " : "", engine ? sbx_backend_name(spec->backend) : "");
+}
 
 void sbx_container_free_choices(struct sbx_spec *copy)
 {

@@ -72,7 +72,9 @@ static bool is_writable(const struct wire_setup *setup, const char *path)
 static int set_standard(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
 {
 	const struct wire_setup *setup = &from->session->setup;
-	const char *const *image = sbx_place_env(from->session->place);
+	const char *const *image = from->session->image_env
+					   ? (const char *const *)from->session->image_env
+					   : sbx_place_env(from->session->place);
 	const char *path = NULL;
 	int r = set_list(env, image, err);
 

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/strv.h"
 #include "core/cancel.h"
 #include "core/container.h"
 #include "core/image_store.h"
@@ -207,14 +208,17 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 {
 	struct sbx_spec copy = *s->spec;
 	auto_free char *root = NULL;
+	const struct sbx_container *c = &s->spec->container;
 	int r = sbx_container_check(&copy, err);
 
 	if (r < 0)
 		return r;
 	if (sbx_backend_has_own_tools(copy.backend)) {
 		r = sbx_container_choose(&copy, err);
-	} else if (copy.container.image != NULL) {
-		r = sbx_image_find_root(copy.container.image, &root, err);
+	} else if (c->image != NULL) {
+		r = sbx_image_use(c->image, &root, &s->image_fd, err);
+		if (r == 0)
+			r = sbx_image_find_env(c->image, c->environment, &s->image_env, err);
 		copy.root = root;
 		sbx_support_show(s, &copy);
 	} else {
@@ -261,6 +265,7 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	s->spec = spec;
 	s->opened_ns = sbx_now_ns();
 	s->link.wake_fd = -1;
+	s->image_fd = -1;
 	sbx_libraries_init(&s->libraries);
 	sbx_kernels_init(&s->kernels);
 	r = start(s, err);
@@ -286,6 +291,9 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_turn_done(&s->turn);
 	sbx_libraries_done(&s->libraries);
 	sbx_session_artifacts_done(&s->artifacts);
+	if (s->image_fd >= 0)
+		close(s->image_fd);
+	sbx_strv_free(s->image_env);
 	free(s->support);
 	free(s);
 }

@@ -46,6 +46,8 @@ struct sbx_session {
 	atomic_bool broken;  /* the stream cannot be used any more */
 	struct sbx_libraries libraries;
 	struct sbx_session_artifacts artifacts; /* by the turn, but folders */
+	int image_fd;	      /* keeps an image of ours from being removed; -1: there is none */
+	char **image_env;     /* what it sets for programs; owned, or NULL: the place knows */
 	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
 	struct sbx_kernels kernels;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */

@@ -156,21 +156,14 @@ static int run_in_sandbox(const struct sbx_spec *spec, const struct sbx_command 
 	return r;
 }
 
-int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[SBX_VERSION_MAX],
-		      struct sbx_error *err)
+int sbx_toolchain_ask_in(struct sbx_session *session, const struct sbx_lang *lang,
+			 char ret[SBX_VERSION_MAX], struct sbx_error *err)
 {
-	struct sbx_command command = {.argv = lang->version};
+	const struct sbx_command command = {.argv = lang->version};
 	struct sbx_result *result = NULL;
-	struct sbx_spec *spec = NULL;
 	bool found;
-	int r = sbx_spec_new(&spec, err);
+	int r = sbx_session_exec(session, &command, &result, err);
 
-	if (r < 0)
-		return r;
-	r = image ? sbx_spec_set_image(spec, image, err) : 0;
-	if (r == 0)
-		r = run_in_sandbox(spec, &command, &result, err);
-	sbx_spec_free(spec);
 	if (r < 0)
 		return sbx_wrap(err, "cannot ask %s for its version", lang->version[0]);
 	/* java and older tools answer on stderr. */
@@ -183,13 +176,30 @@ int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[S
 	return found ? 0 : -SBX_E_UNAVAILABLE;
 }
 
+/* In a sandbox of this machine. */
+static int ask(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX], struct sbx_error *err)
+{
+	struct sbx_session *session = NULL;
+	struct sbx_spec *spec = NULL;
+	int r = sbx_spec_new(&spec, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_session_open(spec, &session, err);
+	if (r == 0)
+		r = sbx_toolchain_ask_in(session, lang, ret, err);
+	sbx_session_close(session);
+	sbx_spec_free(spec);
+	return r;
+}
+
 static int get_version(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX], struct sbx_error *err)
 {
 	int r = sbx_toolchain_check(lang, err);
 
 	if (r < 0 || recall_version(lang, ret))
 		return r;
-	r = sbx_toolchain_ask(lang, NULL, ret, err);
+	r = ask(lang, ret, err);
 	if (r == 0)
 		keep_version(lang, ret);
 	return r;

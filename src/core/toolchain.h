@@ -32,9 +32,11 @@ int sbx_toolchain_cache_path(const struct sbx_lang *lang, char **ret);
 /* Look a program up in SBX_LANG_PATH. */
 bool sbx_toolchain_find(const char *name, char ret_path[PATH_MAX], struct stat *ret_file);
 
-/* What a tool says of its version, in a sandbox: of an image of the native backend, or NULL. */
-int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[SBX_VERSION_MAX],
-		      struct sbx_error *err);
+struct sbx_session;
+
+/* What a tool of a sandbox says of its version. SBX_E_NOT_FOUND: it is not there. */
+int sbx_toolchain_ask_in(struct sbx_session *session, const struct sbx_lang *lang,
+			 char ret[SBX_VERSION_MAX], struct sbx_error *err);
 
 /* 0 when every tool of the language is installed; SBX_E_NOT_FOUND names the package else. */
 int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err);

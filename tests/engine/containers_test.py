@@ -10,6 +10,7 @@ See real_test.py for which engines and which image are taken.
 import base64
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -105,6 +106,47 @@ class Pulls(unittest.TestCase):
             os.chmod(home + "/docker-credential-testing", 0o755)
             self.pull(self.error("denied"), image="other.example/box", home=home)
             self.assertEqual(self.login(), {"username": "get", "password": "s-other.example", "serveraddress": "other.example"})
+
+    def home(self, config):
+        home = tempfile.mkdtemp(prefix="sbx-home-")
+        self.addCleanup(shutil.rmtree, home)
+        os.mkdir(home + "/.docker")
+        with open(home + "/.docker/config.json", "w") as f:
+            f.write(config if isinstance(config, str) else json.dumps(config))
+        return home
+
+    def test_a_long_log_in_of_a_file_behind_a_link(self):
+        secret = "s" * 9000
+        auth = base64.b64encode(b"me:" + secret.encode()).decode()
+        home = self.home({"auths": {"https://host.example/v1/": {"auth": auth}, "host.example": {"auth": auth}}})
+        os.rename(home + "/.docker/config.json", home + "/mine")
+        os.symlink("../mine", home + "/.docker/config.json")
+        self.pull(self.error("denied"), image="host.example/box", home=home)
+        self.assertEqual(self.login()["password"], secret)
+
+    def test_secrets_of_a_broken_file_reach_no_message(self):
+        home = self.home('{"auths": {"host.example": {"auth": "aHVzaA" "x"}}}')
+        err = self.pull("", image="host.example/box", home=home)
+        self.assertIn("config.json", err)
+        self.assertNotIn("aHVzaA", err)
+
+    def test_a_helper_that_never_ends_does(self):
+        home = self.home({"credHelpers": {"host.example": "endless"}})
+        with open(home + "/docker-credential-endless", "w") as f:
+            f.write("#!/bin/sh\nexec yes\n")
+        os.chmod(home + "/docker-credential-endless", 0o755)
+        self.pull(self.error("denied"), image="host.example/box", home=home)
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+
+    def test_what_a_pull_tells_is_clean_and_adds_up(self):
+        layers = "".join(json.dumps({"status": "Downloading", "id": i,
+                                     "progressDetail": {"current": 2**63 - 1, "total": 2**63 - 1}}) + "\n" for i in "ab")
+        said = layers + json.dumps({"status": "a\u009b31mb\u2028" + "\u00e9" * 600}) + "\n"
+        err = self.pull(said + self.error("no \x1b[31mway\u009b"))
+        self.assertIn("no [31mway\n", err)
+        self.assertNotIn("?", err)
+        for c in err:
+            self.assertTrue(c == "\n" or (ord(c) >= 32 and not 0x7f <= ord(c) < 0xa0), ascii(err))
 
     def test_a_missing_helper_is_named(self):
         with tempfile.TemporaryDirectory(prefix="sbx-home-") as home:
@@ -227,17 +269,39 @@ class Containers:
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w") as f:
                 f.write(content)
+        if "--tag" not in options:
+            options += ("--no-keep-template",)
         return lambda: self.inside(code, "--dockerfile", folder + "/Containerfile", *options, image=False)
 
-    def test_a_containerfile_is_built_with_its_context_and_goes_at_the_end(self):
+    def test_a_containerfile_is_built_with_its_context(self):
         name = "llm-sandbox-test/built:%d" % os.getpid()
         files = (("a/kept", "1"), ("a/dropped", "2"), (".dockerignore", "a/*\n!a/kept\n"))
         code = "import os; print(os.listdir('/context/a'), os.environ['MARK'], os.getcwd(), os.getuid())"
         text = "COPY . /context\nENV MARK=here HOME=/nowhere\nUSER nobody\nWORKDIR /context\nENTRYPOINT [\"false\"]\n"
         build = self.build(text, "--tag", name, code=code, files=files)
+        self.addCleanup(self.remove_image, name)
         self.assertEqual(build(), "['kept'] here /sandbox 1000")
         self.assertIn("building the image " + name, self.said)
-        self.assertFalse(self.has_image(name))
+
+    def test_a_context_may_have_any_names(self):
+        long_name = "d" * 90 + "/" + "e" * 120
+        files = (("a/\u00fc", "1"), ("a/\udcff", "2"), ("a/" + long_name, "3"))
+        code = "import os; print(sorted(os.listdir(b'/a')), open('/a/%s').read())" % long_name
+        build = self.build("COPY a /a\n", code=code, files=files)
+        self.assertEqual(build(), r"[b'%s', b'\xc3\xbc', b'\xff'] 3" % ("d" * 90))
+
+    def test_links_of_a_context_lead_nowhere_outside(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        os.symlink("/etc/machine-id", folder + "/link")
+        os.mkfifo(folder + "/fifo")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY . /a\n" % self.image)
+        self.assertEqual(self.inside("import os; print(os.readlink('/a/link'), os.listdir('/a'))", "--dockerfile",
+                                     folder + "/Containerfile", image=False).split(" ", 1)[0], "/etc/machine-id")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY link/ /a/\n" % self.image)
+        done = self.run_in("1", "--dockerfile", folder + "/Containerfile", image=False)
+        self.assertNotEqual(done.returncode, 0)
 
     def test_a_work_folder_of_the_image_is_seen_and_can_be_changed(self):
         code = "import os; print(os.getcwd(), open('/app/mark').read(), len(open('/app/more', 'w').name) > 0)"
@@ -247,7 +311,21 @@ class Containers:
     def test_a_template_that_is_kept(self):
         name = "llm-sandbox-test/kept:%d" % os.getpid()
         self.addCleanup(self.remove_image, name)
-        self.build("ENV A=1\n", "--tag", name, "--keep-template")()
+        self.build("ENV A=1\n", "--tag", name)()
+        self.assertTrue(self.has_image(name))
+        self.build("ENV A=2\n", "--tag", name, "--no-keep-template")()
+        self.assertTrue(self.has_image(name), "it was there before")
+
+    def test_a_template_that_is_not_to_be_kept(self):
+        name = "llm-sandbox-test/dropped:%d" % os.getpid()
+        config = self.enterContext(tempfile.NamedTemporaryFile("w", suffix=".yaml"))
+        config.write("keep-template: false\n")
+        config.flush()
+        for options in (("--no-keep-template",), ("--config", config.name)):
+            self.build("ENV A=1\n", "--tag", name, *options)()
+            self.assertFalse(self.has_image(name))
+        self.addCleanup(self.remove_image, name)
+        self.build("ENV A=1\n", "--tag", name, "--config", config.name, "--keep-template")()
         self.assertTrue(self.has_image(name))
 
     def test_a_build_that_fails(self):

@@ -4,14 +4,16 @@
  *
  *	endpoint FLAVOR				where it would look, as JSON
  *	calls FLAVOR TIMEOUT_MS METHOD PATH...	one client, one call after the other: an answer a line
- *	clients FLAVOR COUNT			so many clients one after the other, each with one call
+ *	clients FLAVOR COUNT [OTHER]		so many clients one after the other, each with one call;
+ *						every second is of the other flavor
  *	stream FLAVOR PATH [raw] [half]		a stream between it and stdin/stdout: what came, and words
  *	give-up FLAVOR PATH			a call whose sandbox is ended when stdin ends
  *	owner | judge LABEL | left LABELS STATE LOCAL
  *	sweep FLAVOR
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
- * and children than connections that are kept; it says how many descriptors.
+ * and children than connections that are kept; it says how many descriptors. No connection may be
+ * inherited by a program that it starts.
  */
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
@@ -21,6 +23,7 @@
 #include "backend/engine/sweep.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +45,19 @@ static int count_descriptors(void)
 		n++;
 	closedir(folder);
 	return n;
+}
+
+/* Whoever has a connection to an engine may do with that engine what it likes, and keeps containers alive. */
+static void check_inheritance(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && len > sizeof(sa_family_t) &&
+		    (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+			abort();
+	}
 }
 
 static int say(const struct sbx_error *err)
@@ -117,7 +133,7 @@ static int make_calls(char **args)
 static int make_clients(char **args)
 {
 	for (int i = 0; i < atoi(args[1]); i++) {
-		const char *calls[] = {args[0], "5000", "GET", "/info", NULL};
+		const char *calls[] = {args[2] && i % 2 ? args[2] : args[0], "5000", "GET", "/info", NULL};
 
 		if (make_calls((char **)calls) != 0)
 			return 1;
@@ -166,6 +182,7 @@ static void relay(struct engine_stream *stream, bool raw, bool half)
 		abort();
 	relay.fd = fds[1];
 	pthread_create(&thread, NULL, run_relay, &relay);
+	check_inheritance();
 	converse(fds[0], half);
 	close(fds[0]);
 	pthread_join(thread, NULL);
@@ -294,6 +311,7 @@ int main(int argc, char **argv)
 		before = count_descriptors();
 		int r = rows[i].run(argv + 2);
 
+		check_inheritance();
 		printf("\ndescriptors %d\n", count_descriptors() - before);
 		return r;
 	}

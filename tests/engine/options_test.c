@@ -4,6 +4,7 @@
 #include "backend/engine/container.h"
 #include "backend/engine/ignore.h"
 #include "backend/engine/runtime.h"
+#include "backend/image_env.h"
 #include "base/strv.h"
 
 #include <llmsandbox/container.h>
@@ -322,7 +323,7 @@ static void environments_of_an_image_are_in_front_of_its_path(void **state)
 		auto_strv char **env = NULL;
 		struct sbx_error err;
 
-		assert_int_equal(engine_env_make(list, rows[i].environment, &env, &err), 0);
+		assert_int_equal(sbx_image_env_make(list, rows[i].environment, &env, &err), 0);
 		if (rows[i].path != NULL)
 			assert_string_equal(find(env, "PATH"), rows[i].path);
 		else
@@ -361,6 +362,13 @@ static void dockerignore_says_what_is_left_out(void **state)
 		{"a/**/z", "a/b/c/z", true},
 		{"a/**", "a/b/c", true},
 		{"**", "anything/at/all", true},
+		{"**.key", "deep/down/my.key", true},
+		{"**.key", "my.key", true},
+		{"a/**/b/**/c", "a/b/x/b/c", true},
+		{"a/**/b/**/c", "a/c/x/b", false},
+		{"a//b/./c/", "a/b/c", true},
+		{"a/x/../b", "a/b", true},
+		{"\xef\xbb\xbf*.log", "a.log", true},
 	};
 
 	(void)state;
@@ -375,6 +383,39 @@ static void dockerignore_says_what_is_left_out(void **state)
 	}
 }
 
+/* It may come from whoever wrote the folder. */
+static void dockerignore_of_many_stars_is_read_at_once(void **state)
+{
+	char text[4096] = "", path[4096] = "";
+	struct engine_ignore ignore;
+	struct sbx_error err;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		strcat(text, "**/a/");
+		strcat(path, "a/a/a/");
+	}
+	strcat(text, "b");
+	assert_int_equal(engine_ignore_parse(text, &ignore, &err), 0);
+	assert_false(engine_ignore_has(&ignore, path));
+	engine_ignore_done(&ignore);
+}
+
+/* An image says what it likes. */
+static void an_image_of_very_many_variables_is_refused(void **state)
+{
+	json_t *list = json_array();
+	char **env = NULL;
+	struct sbx_error err;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++)
+		json_array_append_new(list, json_sprintf("A%d=x", i));
+	assert_int_equal(sbx_image_env_make(list, NULL, &env, &err), -SBX_E_LIMIT);
+	assert_non_null(strstr(err.msg, "variables"));
+	json_decref(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +428,8 @@ int main(void)
 		cmocka_unit_test(a_name_that_is_none_is_refused),
 		cmocka_unit_test(environments_of_an_image_are_in_front_of_its_path),
 		cmocka_unit_test(dockerignore_says_what_is_left_out),
+		cmocka_unit_test(dockerignore_of_many_stars_is_read_at_once),
+		cmocka_unit_test(an_image_of_very_many_variables_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

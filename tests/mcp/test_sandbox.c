@@ -325,6 +325,8 @@ static void what_cannot_be_had_is_refused_by_its_name(void **state)
 		"SANDBOX_NETWORK_MODE=host",
 		"COMMIT_CONTAINER=yes",
 		"KEEP_TEMPLATE=True",
+		"SANDBOX_PULL=never",
+		"SANDBOX_ENVIRONMENT=base",
 		"NAMESPACE=default",
 		"R_REPO=https://cran.example",
 	};

@@ -318,14 +318,21 @@ static char *join_warnings(const json_t *answer)
 	return NULL;
 }
 
-static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret)
 {
 	const char *id = json_string_value(json_object_get(answer, "Id"));
 
-	if (id == NULL || strlen(id) >= sizeof(ret->id) ||
+	if (id == NULL || id[0] == '\0' || strlen(id) >= sizeof(ret->id) ||
 	    strspn(id, "0123456789abcdef") != strlen(id))
-		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+		return false;
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return true;
+}
+
+static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+{
+	if (!engine_container_take_id(answer, ret))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	return 0;
 }
 
@@ -469,8 +476,9 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 
 	if (container->program[0] != '\0')
 		return engine_exec_attach(client, container, ret, err);
-	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
-		 container->id);
+	/* Podman looks for keys to detach by also where there is no terminal: there are to be none. */
+	snprintf(path, sizeof(path),
+		 "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys=", container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 

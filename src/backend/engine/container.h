@@ -20,6 +20,7 @@ struct engine_container {
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
 	struct engine_seccomp seccomp;
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
+	char workdir[40];   /* and a folder that is ours to make there */
 };
 
 /*
@@ -33,12 +34,19 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err);
 
+/* Its "Id", which becomes a part of paths; false when it says none that is one. */
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
+
 /*
- * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
- * removes itself when it runs. *ret_env has the variables of the container.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_env has the variables of the
+ * container.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
 			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+
+/* Bring the agent into it, which removes itself when it runs: the last that is done before. */
+int engine_container_bring(struct engine_client *client, const struct engine_container *container,
+			   struct sbx_error *err);
 
 /* The agent's streams in one that is somebody else's. */
 int engine_exec_attach(struct engine_client *client, const struct engine_container *container,
@@ -75,11 +83,6 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 /* Make an image of what is in it, which starts as config, the one it was made of, says. */
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
-
-/* ---- its variables (env.c) ---- */
-
-/* Out of the image's list, and the name of a micromamba environment or NULL; freed with sbx_strv_free(). */
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err);
 
 /* ---- its users (user.c) ---- */
 

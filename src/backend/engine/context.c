@@ -55,7 +55,8 @@ static int write_head(struct packing *p, const char *path, const struct stat *st
 		archive_entry_set_symlink(entry, link);
 	r = archive_write_header(p->archive, entry);
 	archive_entry_free(entry);
-	return r == ARCHIVE_OK ? 0 : fail_archive(p, err);
+	/* It warns of a name that no character set can be told of, and writes it as it is. */
+	return r >= ARCHIVE_WARN ? 0 : fail_archive(p, err);
 }
 
 static int write_body(struct packing *p, int fd, const char *path, off_t size,

@@ -14,6 +14,7 @@
 #include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
 #include "backend/engine/sweep.h"
+#include "backend/image_env.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
 #include "base/auto.h"
@@ -347,7 +348,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	p->spec.container.was_committed = is_committed(p->image.config);
-	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
+	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
 	if (r == 0)
@@ -357,28 +358,37 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
-/* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
+static int work_in(struct engine_place *p, const char *folder, struct sbx_error *err)
+{
+	char *copy = strdup(folder);
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
+	free(p->workdir);
+	p->spec.workdir = p->workdir = copy;
+	return 0;
+}
+
+/*
+ * In a container of somebody else's: the work folder goes with the agent. What can fail comes before
+ * anything of ours is in it.
+ */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
 	json_t *env = NULL;
 	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
 
 	if (r == 0)
-		r = engine_env_make(env, p->spec.container.environment, &p->env, err);
+		r = sbx_image_env_make(env, p->spec.container.environment, &p->env, err);
 	json_decref(env);
 	if (r == 0)
 		r = find_user(p, err);
-	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
-		free(p->workdir);
-		if (asprintf(&p->workdir, "/tmp/%.*s", (int)strcspn(p->container.program + 2, "/"),
-			     p->container.program + 2) < 0) {
-			p->workdir = NULL;
-			return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
-		}
-		p->spec.workdir = p->workdir;
-	}
-	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
-					   &p->writable_count, err);
+	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0)
+		r = work_in(p, p->container.workdir, err);
+	if (r == 0)
+		r = engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+				    &p->writable_count, err);
+	return r < 0 ? r : engine_container_bring(p->client, &p->container, err);
 }
 
 static int attach(struct engine_place *p, struct sbx_error *err)
@@ -477,6 +487,13 @@ static const char *engine_embedded(const struct sbx_place *place)
 	return engine(place)->container.program[0] == '\0' ? ENGINE_AGENT_FOLDER "/" ENGINE_EMBEDDED : NULL;
 }
 
+static const char *engine_image_called(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->image.name ? p->image.name : p->spec.container.id;
+}
+
 static const char *engine_image_id(const struct sbx_place *place)
 {
 	const struct engine_place *p = engine(place);
@@ -570,7 +587,7 @@ FUNCTIONS(podman)
 		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_id = engine_image_id, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_name = engine_image_called, .image_id = engine_image_id, .failure = engine_failure,    \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}

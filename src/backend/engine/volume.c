@@ -65,8 +65,8 @@ static int create_carrier(struct engine_client *client, const char *volume, cons
 							 .body = body},
 			&answer, err);
 	json_decref(body);
-	if (r == 0)
-		snprintf(ret->id, sizeof(ret->id), "%s", json_string_value(json_object_get(answer, "Id")) ?: "");
+	if (r == 0 && !engine_container_take_id(answer, ret))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	json_decref(answer);
 	return r;
 }

@@ -408,25 +408,25 @@ static int refuse_native(const struct given *g, const struct mcp_environment *e,
 			g->name, g->value);
 }
 
-static int set_name(const struct given *g, const struct mcp_environment *e, char *ret, size_t size,
-		    struct sbx_error *err)
+static int set_name(const struct given *g, char *ret, size_t size, struct sbx_error *err)
 {
-	int r = refuse_native(g, e, err);
-
-	if (r == 0 && !trim(g->value, ret, size))
-		r = sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
-	return r;
+	if (!trim(g->value, ret, size))
+		return sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
+	return 0;
 }
 
 static int set_container_image(const struct given *g, struct mcp_environment *e,
 			       struct sbx_error *err)
 {
-	return set_name(g, e, e->image, sizeof(e->image), err);
+	return set_name(g, e->image, sizeof(e->image), err);
 }
 
 static int set_micromamba(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	return set_name(g, e, e->micromamba, sizeof(e->micromamba), err);
+	/* It is of an image, which an engine always has. */
+	int r = e->image[0] == '\0' ? refuse_native(g, e, err) : 0;
+
+	return r < 0 ? r : set_name(g, e->micromamba, sizeof(e->micromamba), err);
 }
 
 static int set_pull(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
