@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which tool chains images were found to have, in a file of the cache folder (core/cache.h):
+ * Which tool chains images were found to have, in a file of the cache folder (base/cache.h):
  *
  *	image-languages.json	{"sha256:…": {"python": "3.11.2"}, …}, the longest known first
  *

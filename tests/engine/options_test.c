@@ -5,11 +5,13 @@
 #include "backend/engine/ignore.h"
 #include "backend/engine/runtime.h"
 #include "backend/image_env.h"
+#include "base/io.h"
 #include "base/strv.h"
 
 #include <llmsandbox/container.h>
 #include <llmsandbox/session.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,6 +53,7 @@ static const struct row mapped[] = {
 	{"{'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': 50000, 'cpu_period': 200000}", "HostConfig.NanoCpus", "250000000"},
 	{"{'cpu_count': 2}", "HostConfig.NanoCpus", "2000000000"},
+	{"{'cpu_count': 2, 'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'nano_cpus': 1500000000}", "HostConfig.NanoCpus", "1500000000"},
 	{"{'cpus': 0.5}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': -1}", "HostConfig.NanoCpus", NULL},
@@ -59,6 +62,10 @@ static const struct row mapped[] = {
 	{"{'pids_limit': -1}", "HostConfig.PidsLimit", NULL},
 	{"{'network_mode': 'bridge'}", "HostConfig.NetworkMode", "\"bridge\""},
 	{"{'network': 'mine'}", "HostConfig.NetworkMode", "\"mine\""},
+	{"{}", "HostConfig.Dns", "[\"127.0.0.1\"]"},
+	{"{'network_mode': 'none'}", "HostConfig.Dns", "[\"127.0.0.1\"]"},
+	{"{'network': 'mine'}", "HostConfig.Dns", NULL},
+	{"{'network_mode': 'bridge'}", "HostConfig.DnsSearch", NULL},
 	{"{'read_only': false}", "HostConfig.ReadonlyRootfs", "false"},
 	{"{'privileged': true}", "HostConfig.Privileged", "true"},
 	{"{'cap_add': ['NET_ADMIN']}", "HostConfig.CapAdd",
@@ -75,6 +82,20 @@ static const struct row mapped[] = {
 	{"{'mounts': [{'type': 'volume', 'source': 'v', 'target': '/mnt', 'read_only': true}]}",
 	 "HostConfig.Mounts.0.ReadOnly", "true"},
 	{"{'mounts': [{'Type': 'tmpfs', 'Target': '/mnt'}]}", "HostConfig.Mounts.0.Target", "\"/mnt\""},
+	{"{'mounts': [{'source': 'v', 'target': '/mnt', 'no_copy': true, 'labels': {'a': 'b'}}]}",
+	 "HostConfig.Mounts.0", "{\"Source\":\"v\",\"Target\":\"/mnt\",\"Type\":\"volume\","
+	 "\"VolumeOptions\":{\"Labels\":{\"a\":\"b\"},\"NoCopy\":true}}"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'tmpfs_size': '2m', 'tmpfs_mode': 448}]}",
+	 "HostConfig.Mounts.0.TmpfsOptions", "{\"Mode\":448,\"SizeBytes\":2097152}"},
+	{"{'mounts': [{'type': 'bind', 'source': '/d', 'target': '/mnt', 'propagation': 'rslave'}]}",
+	 "HostConfig.Mounts.0.BindOptions", "{\"Propagation\":\"rslave\"}"},
+	{"{'mounts': [{'Type': 'bind', 'Source': '/d', 'Target': '/mnt', 'BindOptions': "
+	 "{'NonRecursive': true}, 'propagation': 'rslave'}]}",
+	 "HostConfig.Mounts.0.BindOptions.NonRecursive", "true"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': true, 'propagation': 'rslave'}}}",
+	 "HostConfig.Binds.1", "\"/data:/mnt:ro,rslave\""},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': false}}}", "HostConfig.Binds.1",
+	 "\"/data:/mnt:rw\""},
 	{"{'tmpfs': {'/run': 'size=1m'}}", "HostConfig.Tmpfs./run", "\"size=1m\""},
 	{"{'tmpfs': ['/run']}", "HostConfig.Tmpfs./run", "\"\""},
 	{"{'devices': ['/dev/fuse:/dev/f:r']}", "HostConfig.Devices.0.PathInContainer", "\"/dev/f\""},
@@ -82,6 +103,10 @@ static const struct row mapped[] = {
 	 "HostConfig.PortBindings.80/tcp.0.HostPort", "\"8080\""},
 	{"{'network_mode': 'bridge', 'ports': {'80': ['127.0.0.1', 8080]}}",
 	 "HostConfig.PortBindings.80/tcp.0.HostIp", "\"127.0.0.1\""},
+	{"{'network_mode': 'bridge', 'ports': {'80': ['127.0.0.1']}}",
+	 "HostConfig.PortBindings.80/tcp", "[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"\"}]"},
+	{"{'network_mode': 'bridge', 'ports': {'80/udp': [1234, 4567]}}",
+	 "HostConfig.PortBindings.80/udp.1.HostPort", "\"4567\""},
 	{"{'network_mode': 'bridge', 'ports': {'80/tcp': null}}", "ExposedPorts.80/tcp", "{}"},
 	{"{'extra_hosts': {'a': '10.0.0.1'}}", "HostConfig.ExtraHosts", "[\"a:10.0.0.1\"]"},
 	{"{'dns': ['10.0.0.53']}", "HostConfig.Dns", "[\"10.0.0.53\"]"},
@@ -91,10 +116,14 @@ static const struct row mapped[] = {
 	{"{'gpus': 'all'}", "HostConfig.DeviceRequests.0.Count", "-1"},
 	{"{'device_requests': [{'count': 1, 'capabilities': [['gpu']]}]}",
 	 "HostConfig.DeviceRequests.0.Count", "1"},
+	{"{'device_requests': [{'driver': 'cdi', 'device_ids': ['a']}]}",
+	 "HostConfig.DeviceRequests.0.DeviceIds", "[\"a\"]"},
 	{"{'shm_size': '1m'}", "HostConfig.ShmSize", "1048576"},
 	{"{'ulimits': [{'name': 'nofile', 'soft': 99, 'hard': 99}]}", "HostConfig.Ulimits.1.Soft", "99"},
 	{"{'hostname': 'box'}", "Hostname", "\"box\""},
 	{"{'ipc_mode': 'host'}", "HostConfig.IpcMode", "\"host\""},
+	{"{'ipc_mode': 'host'}", "HostConfig.ShmSize", NULL},
+	{"{'ipc_mode': 'private', 'shm_size': 65536}", "HostConfig.ShmSize", "65536"},
 	{"{'pid_mode': 'host'}", "HostConfig.PidMode", "\"host\""},
 	{"{'userns_mode': 'host'}", "HostConfig.UsernsMode", "\"host\""},
 	{"{'sysctls': {'net.core.somaxconn': 99}}", "HostConfig.Sysctls.net.core.somaxconn", "\"99\""},
@@ -169,6 +198,60 @@ static void each_name_is_mapped(void **state)
 		check_mapped(&mapped[i]);
 }
 
+/* What containers.run(), create_container() and HostConfig() of docker-py 7 take. */
+static const char *const of_docker_py[] = {
+	"auto_remove", "binds", "blkio_weight", "blkio_weight_device", "cap_add", "cap_drop",
+	"cgroup_parent", "cgroupns", "command", "cpu_count", "cpu_percent", "cpu_period",
+	"cpu_quota", "cpu_rt_period", "cpu_rt_runtime", "cpu_shares", "cpuset_cpus",
+	"cpuset_mems", "detach", "device_cgroup_rules", "device_read_bps", "device_read_iops",
+	"device_requests", "device_write_bps", "device_write_iops", "devices", "dns", "dns_opt",
+	"dns_search", "domainname", "entrypoint", "environment", "extra_hosts", "group_add",
+	"healthcheck", "host_config", "hostname", "image", "init", "init_path", "ipc_mode",
+	"isolation", "kernel_memory", "labels", "links", "log_config", "lxc_conf",
+	"mac_address", "mem_limit", "mem_reservation", "mem_swappiness", "memswap_limit",
+	"mounts", "name", "nano_cpus", "network", "network_disabled", "network_mode",
+	"networking_config", "oom_kill_disable", "oom_score_adj", "pid_mode", "pids_limit",
+	"platform", "port_bindings", "ports", "privileged", "publish_all_ports", "read_only",
+	"remove", "restart_policy", "runtime", "security_opt", "shm_size", "stderr",
+	"stdin_open", "stdout", "stop_signal", "stop_timeout", "storage_opt", "stream",
+	"sysctls", "tmpfs", "tty", "ulimits", "use_config_proxy", "user", "userns_mode",
+	"uts_mode", "version", "volume_driver", "volumes", "volumes_from", "working_dir",
+};
+
+static void every_name_of_docker_py_is_known(void **state)
+{
+	struct sbx_spec *spec = new_spec("docker");
+	char configs[128];
+	struct sbx_error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(of_docker_py); i++) {
+		snprintf(configs, sizeof(configs), "{\"%s\": null}", of_docker_py[i]);
+		if (sbx_spec_set_runtime_configs(spec, configs, &err) < 0)
+			fail_msg("%s", err.msg);
+	}
+	sbx_spec_free(spec);
+}
+
+static void every_name_of_docker_py_is_in_the_documents(void **state)
+{
+	const char *source = getenv("SBX_SOURCE");
+	char *text = NULL, path[4096], name[64];
+	struct sbx_error err;
+	size_t len;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/docs/migration.md", source ? source : ".");
+	if (sbx_read_file(AT_FDCWD, path, 1u << 20, &text, &len, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < COUNT(of_docker_py); i++) {
+		snprintf(name, sizeof(name), "`%s`", of_docker_py[i]);
+		if (strstr(text, name) == NULL)
+			fail_msg("docs/migration.md does not have %s", name);
+	}
+	free(text);
+}
+
 static const char *const refused[][2] = {
 	{"[]", "must be a JSON object"},
 	{"{", "no JSON"},
@@ -197,6 +280,35 @@ static const char *const refused[][2] = {
 	{"{'platform': 'linux?x=1'}", "a platform"},
 	{"{'user': 'a:b'}", "a name alone"},
 	{"{'environment': ['NOVALUE']}", "list of texts"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'readonly': true}}}", "SOURCE:/PLACE:MODE"},
+	{"{'volumes': {'/data': {'bind': '/mnt', 'ro': true, 'mode': 'rw'}}}", "SOURCE:/PLACE:MODE"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'size': '1m'}]}", "'mounts' has no 'size'"},
+	{"{'mounts': [{'type': 'tmpfs', 'target': '/mnt', 'tmpfs_size': 'much'}]}", "a list of objects"},
+	{"{'mounts': ['/a:/b']}", "a list of objects"},
+	{"{'ulimits': [{'name': 'nofile', 'limit': 9}]}", "it has: Name Soft Hard"},
+	{"{'log_config': {'type': 'json-file', 'opts': {}}}", "it has: Type Config"},
+	{"{'device_read_bps': [{'Device': '/dev/a', 'Rate': 1}]}", "it has: Path Rate"},
+	{"{'network': 'a', 'network_mode': 'b'}", "name one of them"},
+	{"{'cpu_quota': 1000, 'nano_cpus': 5}", "name one of them"},
+	{"{'volume_driver': 'x'}", "driver_config"},
+	{"{'cpu_percent': 50}", "Windows"},
+	{"{'healthcheck': {'test': ['true']}}", "nothing runs beside"},
+	{"{'image': 'a'}", "--image"},
+	{"{'init_path': '/sbin/init'}", "init already"},
+	{"{'isolation': 'hyperv'}", "Windows"},
+	{"{'kernel_memory': 1}", "mem_limit"},
+	{"{'links': {'a': 'b'}}", "network_mode"},
+	{"{'networking_config': {}}", "network_mode"},
+	{"{'network_disabled': false}", "network_mode"},
+	{"{'remove': false}", "gone at its end"},
+	{"{'stdin_open': false}", "always attached"},
+	{"{'stop_signal': 'SIGINT'}", "no signal asks"},
+	{"{'stop_timeout': 3}", "ends at once"},
+	{"{'use_config_proxy': true}", "own proxy"},
+	{"{'version': '1.41'}", "negotiated"},
+	{"{'binds': ['/a:/b']}", "called volumes"},
+	{"{'port_bindings': {}}", "called ports"},
+	{"{'host_config': {}}", "names of its own"},
 };
 
 static void what_cannot_be_had_is_refused_with_the_reason(void **state)
@@ -216,6 +328,48 @@ static void what_cannot_be_had_is_refused_with_the_reason(void **state)
 		free(configs);
 		sbx_spec_free(spec);
 	}
+}
+
+static void what_podman_would_pass_over_is_refused_there(void **state)
+{
+	static const char *const wishes[] = {
+		"{'runtime': 'runsc'}", "{'gpus': 'all'}", "{'cgroupns': 'private'}",
+		"{'domainname': 'a.example'}", "{'device_cgroup_rules': ['c 1:3 r']}",
+		"{'device_requests': [{'count': 1}]}", "{'publish_all_ports': true}",
+		"{'mac_address': '02:42:ac:11:00:42'}"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(wishes); i++) {
+		struct sbx_spec *spec = new_spec("podman");
+		char *configs = quoted(wishes[i]);
+		struct sbx_error err = {0};
+		json_t *body;
+
+		assert_int_equal(sbx_spec_set_runtime_configs(spec, configs, &err), 0);
+		body = engine_container_describe(&engine_docker, spec, "box", &err);
+		assert_non_null(body);
+		json_decref(body);
+		assert_null(engine_container_describe(&engine_podman, spec, "box", &err));
+		assert_int_equal(err.code, SBX_E_INVALID);
+		assert_non_null(strstr(err.msg, "Podman does without it"));
+		free(configs);
+		sbx_spec_free(spec);
+	}
+}
+
+/* A limit that is set later is one again. */
+static void a_limit_takes_the_place_of_none(void **state)
+{
+	struct sbx_spec *spec = new_spec("docker");
+	json_t *body;
+
+	(void)state;
+	assert_int_equal(sbx_spec_set_runtime_configs(spec, "{\"mem_limit\": -1}", NULL), 0);
+	assert_int_equal(sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, 64 << 20, NULL), 0);
+	body = engine_container_describe(&engine_docker, spec, "box", NULL);
+	assert_int_equal(json_integer_value(at(body, "HostConfig.Memory")), 64 << 20);
+	json_decref(body);
+	sbx_spec_free(spec);
 }
 
 static void a_second_object_adds_to_the_first(void **state)
@@ -246,6 +400,7 @@ static void check_refusal(struct sbx_spec *spec, const char *words)
 	sbx_spec_free(spec);
 }
 
+/* Case 95, with the next. */
 static void an_image_and_a_containerfile_exclude_each_other(void **state)
 {
 	struct sbx_spec *spec = new_spec("docker");
@@ -266,11 +421,18 @@ static void a_container_and_a_containerfile_exclude_each_other(void **state)
 	check_refusal(spec, "needs no image");
 }
 
+/* Cases 85, 86 and 95 have no meaning without an engine. */
 static void options_of_engines_are_refused_elsewhere(void **state)
 {
 	struct sbx_spec *spec = new_spec("native");
 
 	(void)state;
+	assert_int_equal(sbx_spec_set_container(spec, "abc", NULL), 0);
+	check_refusal(spec, "docker or podman");
+	spec = new_spec("native");
+	assert_int_equal(sbx_spec_set_dockerfile(spec, "/etc/passwd", NULL, NULL), 0);
+	check_refusal(spec, "docker or podman");
+	spec = new_spec("native");
 	assert_int_equal(sbx_spec_set_runtime_configs(spec, "{\"hostname\": \"a\"}", NULL), 0);
 	check_refusal(spec, "docker or podman");
 }
@@ -420,7 +582,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_name_is_mapped),
+		cmocka_unit_test(every_name_of_docker_py_is_known),
+		cmocka_unit_test(every_name_of_docker_py_is_in_the_documents),
 		cmocka_unit_test(what_cannot_be_had_is_refused_with_the_reason),
+		cmocka_unit_test(what_podman_would_pass_over_is_refused_there),
+		cmocka_unit_test(a_limit_takes_the_place_of_none),
 		cmocka_unit_test(a_second_object_adds_to_the_first),
 		cmocka_unit_test(an_image_and_a_containerfile_exclude_each_other),
 		cmocka_unit_test(a_container_and_a_containerfile_exclude_each_other),

@@ -14,6 +14,7 @@
 #include "backend/engine/ignore.h"
 #include "backend/engine/image.h"
 #include "backend/engine/words.h"
+#include "backend/image_env.h"
 #include "base/strv.h"
 #include "base/text.h"
 
@@ -130,7 +131,7 @@ static void try_env(const char *text, size_t len)
 	char **env = NULL;
 	struct sbx_error err;
 
-	if (engine_env_make(list, "base", &env, &err) == 0) {
+	if (sbx_image_env_make(list, "base", &env, &err) == 0) {
 		for (size_t i = 0; env[i] != NULL; i++)
 			must(strchr(env[i], '=') != NULL && env[i][0] != '=');
 		sbx_strv_free(env);

@@ -174,8 +174,22 @@ static void hide_resolver(json_t *container)
 {
 	json_t *host = json_object_get(container, "HostConfig");
 
-	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
-	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+	if (strcmp(json_string_value(json_object_get(host, "NetworkMode")), "none") != 0)
+		return;
+	if (json_object_get(host, "Dns") == NULL)
+		json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	if (json_object_get(host, "DnsSearch") == NULL)
+		json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+}
+
+/* What is shared with others has its size already, and Podman refuses another. */
+static void share_memory(const struct sbx_spec *spec, json_t *container)
+{
+	const char *mode = wish_of(spec, "ipc_mode") ?: "private";
+
+	if (strcmp(mode, "private") != 0 && strcmp(mode, "shareable") != 0 &&
+	    json_object_get(spec->container.runtime, "shm_size") == NULL)
+		json_object_del(json_object_get(container, "HostConfig"), "ShmSize");
 }
 
 /* Whether something of the user's is shown at this place. */
@@ -260,14 +274,14 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
-	if (wish_of(spec, "network_mode") == NULL)
-		hide_resolver(o);
 	if (!is_privileged(spec))
 		mask_paths(flavor, o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
 	}
+	hide_resolver(o);
+	share_memory(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
 	return o;

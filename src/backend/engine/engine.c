@@ -264,7 +264,9 @@ static int start_thread(struct engine_place *p, struct sbx_error *err)
 	r = pthread_create(&thread, &attr, thread_main, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	p->over = r != 0;
+	/* A thread that there is may have said already that it is over. */
+	if (r != 0)
+		p->over = true;
 	return r == 0 ? 0 : sbx_fail_errno(err, r, "cannot start a thread for a container");
 }
 

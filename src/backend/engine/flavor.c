@@ -37,5 +37,6 @@ const struct engine_flavor engine_podman = {
 	.masks_by_option = true,
 	.shows_names = true,
 	.rootless_limits_need_v2 = true,
+	.passes_over = true,
 	.seccomp_inline = false,
 };
