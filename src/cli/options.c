@@ -111,6 +111,8 @@ static const struct option_row rows[] = {
 			"root of the sandbox: a name of 'image list', a folder, or an engine's image"),
 	CONTAINER_TEXT("dockerfile", "FILE", dockerfile,
 		       "build the image from this file, with the folder that it is in"),
+	CONTAINER_TEXT("context", "FOLDER", context,
+		       "build with this folder, and not the one that the file is in"),
 	CONTAINER_TEXT("tag", "IMAGE", tag, "what the image that is built is called"),
 	CONTAINER_VALUE("pull", "POLICY", settings_set_pull,
 			"when an image is pulled: missing (default), always or never"),

@@ -51,6 +51,7 @@ void settings_done(struct settings *s)
 	free(s->artifacts);
 	free(s->image_backend);
 	free(s->dockerfile);
+	free(s->context);
 	free(s->tag);
 	json_decref(s->wishes);
 	free(s->http);

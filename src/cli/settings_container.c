@@ -141,8 +141,12 @@ int settings_finish_container(struct settings *s, struct sbx_error *err)
 
 	if (s->tag != NULL && s->dockerfile == NULL)
 		return cli_fail(err, SBX_E_INVALID, "--tag needs --dockerfile, whose image it names");
+	if (s->context != NULL && s->dockerfile == NULL)
+		return cli_fail(err, SBX_E_INVALID, "--context needs --dockerfile, which is built with it");
 	if (s->dockerfile != NULL)
 		r = sbx_spec_set_dockerfile(s->spec, s->dockerfile, s->tag, err);
+	if (r == 0 && s->context != NULL)
+		r = sbx_spec_set_build_context(s->spec, s->context, err);
 	sbx_spec_keep_template(s->spec, s->keep_template);
 	if (s->skip_setup)
 		sbx_spec_skip_environment_setup(s->spec, true);

@@ -24,6 +24,7 @@ void sbx_container_done(struct sbx_container *c)
 {
 	free(c->image);
 	free(c->dockerfile);
+	free(c->context);
 	free(c->tag);
 	free(c->id);
 	free(c->commit_tag);
@@ -115,6 +116,22 @@ int sbx_spec_set_dockerfile(struct sbx_spec *spec, const char *file, const char 
 				"cannot build an image from '%.256s': name the Containerfile itself", file);
 	r = keep_name(&spec->container.tag, tag, OF_IMAGES, "an image", err);
 	return r < 0 ? r : keep(&spec->container.dockerfile, path, err);
+}
+
+int sbx_spec_set_build_context(struct sbx_spec *spec, const char *folder, struct sbx_error *err)
+{
+	auto_free char *path = folder ? realpath(folder, NULL) : NULL;
+	struct sbx_error lent;
+	struct stat st;
+
+	err = err ? err : &lent;
+	if (folder != NULL && path == NULL)
+		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
+				"cannot build an image with '%.256s': %s", folder, strerror(errno));
+	if (path != NULL && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return sbx_fail(err, SBX_E_INVALID, "cannot build an image with '%.256s': it is no folder",
+				folder);
+	return keep(&spec->container.context, path, err);
 }
 
 int sbx_spec_set_commit(struct sbx_spec *spec, bool commit, const char *tag, struct sbx_error *err)

@@ -2,9 +2,9 @@
 #include "core/language_memo.h"
 
 #include "base/auto.h"
+#include "base/cache.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "base/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>

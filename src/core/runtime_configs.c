@@ -184,16 +184,16 @@ static const struct {
 	set_fn *set;
 } rows[] = {
 	{"mem_limit", set_memory},	 {"pids_limit", set_processes},
-	{"cpu_period", check_cpu_period}, {"cpu_quota", set_cpu_quota},
-	{"cpu_count", set_cpu_count},	 {"cpus", set_cpu_count},
+	{"cpu_count", set_cpu_count},	 {"cpu_period", check_cpu_period},
+	{"cpu_quota", set_cpu_quota},	 {"cpus", set_cpu_count},
 	{"nano_cpus", set_nano_cpus},	 {"user", set_user},
 	{"working_dir", set_workdir},	 {"environment", add_variables},
 };
 
-/* All of them say how many CPUs there are. */
+/* All of them say how many CPUs there are; cpu_count, which engines pass over on Linux, gives way. */
 static int check_cpus(const json_t *configs, struct sbx_error *err)
 {
-	static const char *const names[] = {"cpu_quota", "cpu_count", "cpus", "nano_cpus"};
+	static const char *const names[] = {"cpu_quota", "cpus", "nano_cpus"};
 	const char *first = NULL;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

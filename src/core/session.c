@@ -33,7 +33,7 @@ static const struct fence_row fence_rows[WIRE_FENCE_COUNT] = {
 	[WIRE_FENCE_CAPABILITIES] = {"capabilities", "none in any set, securebits locked"},
 	[WIRE_FENCE_NO_NEW_PRIVS] = {"no-new-privileges", "set-user-id files raise nothing"},
 	[WIRE_FENCE_USER] = {"separate user", "programs do not share the agent's user"},
-	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue"},
+	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue, sigpending"},
 };
 
 static const char *fence_problem(enum wire_fence fence, uint32_t sys_errno)
@@ -309,6 +309,8 @@ void sbx_session_usage(const struct sbx_session *s, struct sbx_place_usage *ret)
 	const struct sbx_place_usage *told = &s->told;
 
 	sbx_place_usage(s->place, ret);
+	if (ret->shared)
+		return;
 	if (told->oom_kills > ret->oom_kills)
 		ret->oom_kills = told->oom_kills;
 	if (told->peak_memory_bytes > ret->peak_memory_bytes &&

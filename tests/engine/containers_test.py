@@ -202,6 +202,13 @@ class Containers:
         while self.http("DELETE", "/v1.41/images/" + name)[0] == 409 and time.monotonic() < deadline:
             pass
 
+    def wait_until_unused(self, name):
+        """Containers end behind the backs of those who close them."""
+        deadline = time.monotonic() + WAIT
+        query = urllib.parse.quote(json.dumps({"ancestor": [name]}))
+        while self.http("GET", "/v1.41/containers/json?all=1&filters=" + query)[1] and time.monotonic() < deadline:
+            pass
+
     def has_image(self, name):
         return self.http("GET", "/v1.41/images/%s/json" % name)[0] == 200
 
@@ -297,7 +304,8 @@ class Containers:
         with open(folder + "/Containerfile", "w") as f:
             f.write("FROM %s\nCOPY . /a\n" % self.image)
         self.assertEqual(self.inside("import os; print(os.readlink('/a/link'), os.listdir('/a'))", "--dockerfile",
-                                     folder + "/Containerfile", image=False).split(" ", 1)[0], "/etc/machine-id")
+                                     folder + "/Containerfile", "--no-keep-template", image=False).split(" ", 1)[0],
+                         "/etc/machine-id")
         with open(folder + "/Containerfile", "w") as f:
             f.write("FROM %s\nCOPY link/ /a/\n" % self.image)
         done = self.run_in("1", "--dockerfile", folder + "/Containerfile", image=False)
@@ -328,12 +336,57 @@ class Containers:
         self.build("ENV A=1\n", "--tag", name, "--config", config.name, "--keep-template")()
         self.assertTrue(self.has_image(name))
 
-    def test_a_build_that_fails(self):
+    def fail_to_build(self, text):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
         with open(folder + "/Bad", "w") as f:
-            f.write("FROM %s\nRUN false\n" % self.image)
-        done = self.run_in("1", "--dockerfile", folder + "/Bad", image=False)
+            f.write("FROM %s\n%s" % (self.image, text))
+        # What RUN needs of a network is no matter here, and not every engine has one.
+        done = self.run_in("1", "--dockerfile", folder + "/Bad", "--runtime-config", '{"network_mode": "none"}', image=False)
         self.assertIn("cannot build an image from '%s/Bad'" % folder, done.stderr)
+        return done.stderr.strip().split("\n")[-1]
+
+    def test_a_build_that_fails_names_the_step_and_what_was_said_there(self):
+        said = self.fail_to_build("RUN echo first; echo the last words; exit 3\n")
+        self.assertRegex(said, "(?i)in step 2/2 ?: RUN echo first")
+        self.assertRegex(said, "said at last:.*the last words")
+
+    def test_what_a_builder_does_not_know_is_told(self):
+        for text in ("COPY <<EOF /x\nhello\nEOF\nRUN false\n", "RUN cat <<-'END'; false\nhello\nEND\n"):
+            self.assertIn("line 2 has a here-document", self.fail_to_build(text))
+
+    def test_what_a_build_says_is_shown_and_not_obeyed(self):
+        said = self.fail_to_build("RUN printf '\\033]0;title\\007\\033[31mred'; exit 1\n")
+        self.assertIn("red", said)
+        self.assertNotIn("\033", said)
+        self.assertNotIn("\007", said)
+
+    def test_a_containerfile_outside_of_its_context(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        os.makedirs(folder + "/context/sub")
+        for name, text in (("context/a", "a"), ("context/sub/b", "b"), ("context/.dockerignore", "sub\n"),
+                           ("elsewhere;$(x)?&t=y", "FROM %s\nCOPY . /context\n" % self.image)):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        code = "import os; print(os.listdir('/context'))"
+        self.assertEqual(self.inside(code, "--dockerfile", folder + "/elsewhere;$(x)?&t=y", "--context",
+                                     folder + "/context", "--no-keep-template", image=False), "['a']")
+
+    def test_what_was_built_before_goes_when_it_is_built_anew(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        ids = []
+        for mark in "12":
+            with open(folder + "/Containerfile", "w") as f:
+                f.write("FROM %s\nENV MARK=%s\n" % (self.image, mark))
+            self.assertEqual(self.inside("import os; print(os.environ['MARK'])", "--dockerfile",
+                                         folder + "/Containerfile", image=False), mark)
+            name = self.said.split("building the image ")[1].split()[0]
+            self.wait_until_unused(name)
+            ids.append(self.http("GET", "/v1.41/images/%s/json" % name)[1]["Id"])
+            self.addCleanup(self.remove_image, name)
+            self.addCleanup(self.remove_image, ids[-1])
+        self.assertNotEqual(*ids)
+        self.assertFalse(self.has_image(ids[0]))
+        self.assertTrue(self.has_image(ids[1]))
 
     def test_volumes_of_an_image_go_with_the_container(self):
         before = {v["Name"] for v in self.http("GET", "/v1.41/volumes")[1]["Volumes"] or []}
@@ -401,6 +454,16 @@ class Containers:
         container = self.container()
         self.assertEqual(self.inside("import os; print(os.getcwd())", "--container", container, "-u", "0",
                                      "--workdir", "/root", image=False), "/root")
+
+    def test_row_95_what_is_there_needs_no_image_that_is_built(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\n" % self.image)
+        dockerfile = ("--dockerfile", folder + "/Containerfile")
+        done = self.run_in("1", *dockerfile)
+        self.assertIn("it must be one of them", done.stderr)
+        done = self.run_in("1", *dockerfile, "--container", "some", image=False)
+        self.assertIn("needs no image built", done.stderr)
 
     def test_row_86_an_unknown_container(self):
         done = self.run_in("1", "--container", "nosuchcontainer", image=False)

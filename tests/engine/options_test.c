@@ -5,11 +5,13 @@
 #include "backend/engine/ignore.h"
 #include "backend/engine/runtime.h"
 #include "backend/image_env.h"
+#include "base/io.h"
 #include "base/strv.h"
 
 #include <llmsandbox/container.h>
 #include <llmsandbox/session.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,6 +55,7 @@ static const struct row mapped[] = {
 	{"{'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': 50000, 'cpu_period': 200000}", "HostConfig.NanoCpus", "250000000"},
 	{"{'cpu_count': 2}", "HostConfig.NanoCpus", "2000000000"},
+	{"{'cpu_count': 2, 'cpu_quota': 50000}", "HostConfig.NanoCpus", "500000000"},
 	{"{'nano_cpus': 1500000000}", "HostConfig.NanoCpus", "1500000000"},
 	{"{'cpus': 0.5}", "HostConfig.NanoCpus", "500000000"},
 	{"{'cpu_quota': -1}", "HostConfig.NanoCpus", NULL},
@@ -197,6 +200,60 @@ static void each_name_is_mapped(void **state)
 		check_mapped(&mapped[i]);
 }
 
+/* What containers.run(), create_container() and HostConfig() of docker-py 7 take. */
+static const char *const of_docker_py[] = {
+	"auto_remove", "binds", "blkio_weight", "blkio_weight_device", "cap_add", "cap_drop",
+	"cgroup_parent", "cgroupns", "command", "cpu_count", "cpu_percent", "cpu_period",
+	"cpu_quota", "cpu_rt_period", "cpu_rt_runtime", "cpu_shares", "cpuset_cpus",
+	"cpuset_mems", "detach", "device_cgroup_rules", "device_read_bps", "device_read_iops",
+	"device_requests", "device_write_bps", "device_write_iops", "devices", "dns", "dns_opt",
+	"dns_search", "domainname", "entrypoint", "environment", "extra_hosts", "group_add",
+	"healthcheck", "host_config", "hostname", "image", "init", "init_path", "ipc_mode",
+	"isolation", "kernel_memory", "labels", "links", "log_config", "lxc_conf",
+	"mac_address", "mem_limit", "mem_reservation", "mem_swappiness", "memswap_limit",
+	"mounts", "name", "nano_cpus", "network", "network_disabled", "network_mode",
+	"networking_config", "oom_kill_disable", "oom_score_adj", "pid_mode", "pids_limit",
+	"platform", "port_bindings", "ports", "privileged", "publish_all_ports", "read_only",
+	"remove", "restart_policy", "runtime", "security_opt", "shm_size", "stderr",
+	"stdin_open", "stdout", "stop_signal", "stop_timeout", "storage_opt", "stream",
+	"sysctls", "tmpfs", "tty", "ulimits", "use_config_proxy", "user", "userns_mode",
+	"uts_mode", "version", "volume_driver", "volumes", "volumes_from", "working_dir",
+};
+
+static void every_name_of_docker_py_is_known(void **state)
+{
+	struct sbx_spec *spec = new_spec("docker");
+	char configs[128];
+	struct sbx_error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(of_docker_py); i++) {
+		snprintf(configs, sizeof(configs), "{\"%s\": null}", of_docker_py[i]);
+		if (sbx_spec_set_runtime_configs(spec, configs, &err) < 0)
+			fail_msg("%s", err.msg);
+	}
+	sbx_spec_free(spec);
+}
+
+static void every_name_of_docker_py_is_in_the_documents(void **state)
+{
+	const char *source = getenv("SBX_SOURCE");
+	char *text = NULL, path[4096], name[64];
+	struct sbx_error err;
+	size_t len;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/docs/migration.md", source ? source : ".");
+	if (sbx_read_file(AT_FDCWD, path, 1u << 20, &text, &len, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < COUNT(of_docker_py); i++) {
+		snprintf(name, sizeof(name), "`%s`", of_docker_py[i]);
+		if (strstr(text, name) == NULL)
+			fail_msg("docs/migration.md does not have %s", name);
+	}
+	free(text);
+}
+
 static const char *const refused[][2] = {
 	{"[]", "must be a JSON object"},
 	{"{", "no JSON"},
@@ -236,6 +293,21 @@ static const char *const refused[][2] = {
 	{"{'network': 'a', 'network_mode': 'b'}", "name one of them"},
 	{"{'cpu_quota': 1000, 'nano_cpus': 5}", "name one of them"},
 	{"{'volume_driver': 'x'}", "driver_config"},
+	{"{'cpu_percent': 50}", "Windows"},
+	{"{'healthcheck': {'test': ['true']}}", "nothing runs beside"},
+	{"{'image': 'a'}", "--image"},
+	{"{'init_path': '/sbin/init'}", "init already"},
+	{"{'isolation': 'hyperv'}", "Windows"},
+	{"{'kernel_memory': 1}", "mem_limit"},
+	{"{'links': {'a': 'b'}}", "network_mode"},
+	{"{'networking_config': {}}", "network_mode"},
+	{"{'network_disabled': false}", "network_mode"},
+	{"{'remove': false}", "gone at its end"},
+	{"{'stdin_open': false}", "always attached"},
+	{"{'stop_signal': 'SIGINT'}", "no signal asks"},
+	{"{'stop_timeout': 3}", "ends at once"},
+	{"{'use_config_proxy': true}", "own proxy"},
+	{"{'version': '1.41'}", "negotiated"},
 	{"{'binds': ['/a:/b']}", "called volumes"},
 	{"{'port_bindings': {}}", "called ports"},
 	{"{'host_config': {}}", "names of its own"},
@@ -351,11 +423,18 @@ static void a_container_and_a_containerfile_exclude_each_other(void **state)
 	check_refusal(spec, "needs no image");
 }
 
+/* Cases 85, 86 and 95 have no meaning without an engine. */
 static void options_of_engines_are_refused_elsewhere(void **state)
 {
 	struct sbx_spec *spec = new_spec("native");
 
 	(void)state;
+	assert_int_equal(sbx_spec_set_container(spec, "abc", NULL), 0);
+	check_refusal(spec, "docker or podman");
+	spec = new_spec("native");
+	assert_int_equal(sbx_spec_set_dockerfile(spec, "/etc/passwd", NULL, NULL), 0);
+	check_refusal(spec, "docker or podman");
+	spec = new_spec("native");
 	assert_int_equal(sbx_spec_set_runtime_configs(spec, "{\"hostname\": \"a\"}", NULL), 0);
 	check_refusal(spec, "docker or podman");
 }
@@ -530,6 +609,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_name_is_mapped),
+		cmocka_unit_test(every_name_of_docker_py_is_known),
+		cmocka_unit_test(every_name_of_docker_py_is_in_the_documents),
 		cmocka_unit_test(what_cannot_be_had_is_refused_with_the_reason),
 		cmocka_unit_test(what_podman_would_pass_over_is_refused_there),
 		cmocka_unit_test(a_limit_takes_the_place_of_none),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/container.h"
 
+#include "backend/engine/files.h"
 #include "backend/engine/runtime.h"
 #include "backend/engine/tar.h"
+#include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "backend/engine/labels.h"
@@ -137,9 +139,10 @@ static const char *wish_of(const struct sbx_spec *spec, const char *name)
 
 /* What the engines hide, and what else of /proc tells of the machine. */
 static const char *const masked[] = {
-	"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
-	"/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
-	"/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware",
+	"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/interrupts", "/proc/kallsyms", "/proc/kcore",
+	"/proc/key-users", "/proc/keys", "/proc/kmsg", "/proc/latency_stats", "/proc/modules",
+	"/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/timer_stats",
+	"/sys/devices/virtual/powercap", "/sys/firmware",
 };
 
 /* Before wishes are applied, which may say otherwise. */
@@ -248,6 +251,15 @@ static void name_folders(const struct sbx_spec *spec, json_t *o)
 	}
 }
 
+/*
+ * An image may have a program that its engine starts again and again, as root and beside the agent's
+ * fences, to see whether the container is well.
+ */
+static json_t *no_healthcheck(void)
+{
+	return json_pack("{s:[s]}", "Test", "NONE");
+}
+
 /* They are told in one text with colons in it, which is UTF-8. */
 static int check_mounts(const struct sbx_spec *spec, struct sbx_error *err)
 {
@@ -274,11 +286,11 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 	if (check_mounts(spec, err) < 0)
 		return NULL;
 	o = json_pack(
-		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "Image",
 		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
-		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
-		describe_host(spec));
+		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "Healthcheck",
+		no_healthcheck(), "HostConfig", describe_host(spec));
 
 	if (o == NULL) {
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
@@ -378,6 +390,36 @@ static void open_loopback(const struct engine_client *client, json_t *container)
 	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
 }
 
+/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
+static void hide_names(const struct engine_client *client, json_t *container)
+{
+	static const char *const files[][2] = {
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
+		{"/etc/resolv.conf", "nameserver 127.0.0.1\n"},
+	};
+	json_t *host = json_object_get(container, "HostConfig");
+
+	if (!engine_client_flavor(client)->shows_names ||
+	    strcmp(json_string_value(json_object_get(host, "NetworkMode")) ?: "", "none") != 0)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		auto_free char *path = is_taken(host, files[i][0]) ? NULL : engine_file_with(files[i][1]);
+
+		if (path != NULL)
+			json_array_append_new(json_object_get(host, "Binds"),
+					      json_sprintf("%s:%s:ro", path, files[i][0]));
+	}
+}
+
+/* An engine that does not see our files can do without. */
+static void show_names(json_t *container, size_t binds)
+{
+	json_t *list = json_object_get(json_object_get(container, "HostConfig"), "Binds");
+
+	while (json_array_size(list) > binds)
+		json_array_remove(list, json_array_size(list) - 1);
+}
+
 static int call_create(struct engine_client *client, const char *path, const json_t *body,
 		       json_t **ret_answer, struct sbx_error *err)
 {
@@ -390,6 +432,7 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 {
 	json_t *answer = NULL, *body;
 	char path[320];
+	size_t binds;
 	int r;
 
 	body = engine_container_describe(engine_client_flavor(client), spec, image, err);
@@ -397,11 +440,17 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 		return -(int)err->code;
 	format_create(spec, path, sizeof(path));
 	open_loopback(client, body);
+	binds = json_array_size(json_object_get(json_object_get(body, "HostConfig"), "Binds"));
 	r = engine_seccomp_add(client, body, &ret->seccomp, err);
+	/* That it can read the profile says that it sees the others. */
+	if (r == 0 && ret->seccomp.profile == ENGINE_PROFILE_OURS)
+		hide_names(client, body);
 	if (r == 0)
 		r = call_create(client, path, body, &answer, err);
-	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err))
+	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err)) {
+		show_names(body, binds);
 		r = call_create(client, path, body, &answer, err);
+	}
 	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
 	if (r == 0) {
 		ret->asked = json_incref(body);

@@ -35,7 +35,7 @@ const struct engine_flavor engine_podman = {
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
 	.commit_by_changes = true,
 	.masks_by_option = true,
-	.rootless_limits_need_v2 = true,
+	.shows_names = true,
 	.passes_over = true,
 	.seccomp_inline = false,
 };

@@ -1,78 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/seccomp.h"
 
+#include "backend/engine/files.h"
 #include "backend/engine/seccomp_profile.h"
 #include "base/auto.h"
-#include "base/cache.h"
-#include "base/io.h"
-#include "base/sha256.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define FOLDER	   "seccomp"
 #define OPTION	   "seccomp="
 #define OPTION_LEN (sizeof(OPTION) - 1)
-
-/* ---- files for engines that take no text ---- */
-
-static bool holds(int folder_fd, const char *name, const char *text, size_t len)
-{
-	auto_free char *found = NULL;
-	struct sbx_error ignored;
-	size_t found_len;
-
-	return sbx_read_file(folder_fd, name, len, &found, &found_len, &ignored) == 0 &&
-	       found_len == len && memcmp(found, text, len) == 0;
-}
-
-/* Under another name first, so that the final one is whole. Engines may be somebody else's process. */
-static int write_file(int folder_fd, const char *name, const char *text, size_t len)
-{
-	auto_close int fd = -1;
-	char made[64];
-	int r;
-
-	snprintf(made, sizeof(made), "new-%d-%.32s", gettid(), name);
-	unlinkat(folder_fd, made, 0);
-	fd = openat(folder_fd, made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	r = fchmod(fd, 0644) < 0 ? -errno : sbx_write_all(fd, text, len);
-	if (r == 0 && renameat(folder_fd, made, folder_fd, name) < 0)
-		r = -errno;
-	if (r < 0)
-		unlinkat(folder_fd, made, 0);
-	return r;
-}
-
-static void name_of(const char *text, size_t len, char ret[32])
-{
-	struct sbx_sha256 hash = SBX_SHA256_INIT;
-	char hex[SBX_SHA256_HEX];
-
-	sbx_sha256_add(&hash, text, len);
-	sbx_sha256_hex(&hash, hex);
-	snprintf(ret, 32, "%.16s.json", hex);
-}
-
-/* The path of a file with this text in it; NULL: there is no place for one. */
-static json_t *file_with(const char *text)
-{
-	auto_close int folder_fd = sbx_cache_open(FOLDER, true);
-	size_t len = strlen(text);
-	char cache[PATH_MAX], name[32];
-
-	if (folder_fd < 0 || !sbx_cache_path(cache))
-		return NULL;
-	name_of(text, len, name);
-	if (!holds(folder_fd, name, text, len) && write_file(folder_fd, name, text, len) < 0)
-		return NULL;
-	return json_sprintf(OPTION "%s/" FOLDER "/%s", cache, name);
-}
 
 /* ---- options ---- */
 
@@ -98,6 +35,14 @@ bool engine_seccomp_is_wished(const json_t *container)
 	       json_is_true(json_object_get(host, "Privileged"));
 }
 
+/* The option with a file in which this text is; NULL: there is no place for one. */
+static json_t *in_file(const char *text)
+{
+	auto_free char *path = engine_file_with(text);
+
+	return path ? json_sprintf(OPTION "%s", path) : NULL;
+}
+
 /* A text that was wished becomes a file for who takes nothing else. */
 static int settle_wished(const struct engine_client *client, json_t *options, size_t at,
 			 struct sbx_error *err)
@@ -108,7 +53,7 @@ static int settle_wished(const struct engine_client *client, json_t *options, si
 
 	if (flavor->seccomp_inline || profile[0] != '{')
 		return 0;
-	file = engine_client_is_local(client) ? file_with(profile) : NULL;
+	file = engine_client_is_local(client) ? in_file(profile) : NULL;
 	if (file == NULL)
 		return sbx_fail(err, SBX_E_INVALID,
 				"runtime_configs: %s takes a seccomp profile as the path of a file on its machine",
@@ -127,7 +72,7 @@ static json_t *our_option(const struct engine_client *client, const char **ret_r
 	*ret_reason = "this engine takes one of ours from a file of its machine alone";
 	if (!engine_client_is_local(client))
 		return NULL;
-	option = file_with(seccomp_profile);
+	option = in_file(seccomp_profile);
 	*ret_reason = "there is no cache folder to write ours to that others cannot write";
 	return option;
 }

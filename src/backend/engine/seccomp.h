@@ -4,9 +4,8 @@
  * it may make. It is made of the table of the agent's own filter (agent/seccomp/table.h), which the
  * programs meet besides, so that there is nothing that the one has and the other forgot.
  *
- * Docker takes the text. Podman takes the path of a file on its machine: here it is written once, below
- * the cache folder (base/cache.h), under a name of its contents. What cannot read our files keeps the
- * profile of its own.
+ * Docker takes the text. Podman takes the path of a file on its machine (files.h); where it cannot
+ * read ours it keeps the profile of its own.
  */
 #pragma once
 
