@@ -8,6 +8,8 @@
 #include <llmsandbox/container.h>
 #include <llmsandbox/spec.h>
 
+#include <stdatomic.h>
+
 struct sbx_embedded_file;
 struct sbx_network;
 struct json_t;
@@ -58,5 +60,6 @@ struct sbx_spec {
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */
+	const atomic_bool *given_up; /* true: what takes long while it is opened is to end; or NULL */
 	const char *language; /* the id of the one that will be run, "none", or NULL: any */
 };

@@ -95,7 +95,8 @@ static int on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c,
 	struct pollfd fd = {.fd = call->client->watch_fd};
 
 	(void)a, (void)b, (void)c, (void)d;
-	call->given_up = fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+	call->given_up = (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR))) ||
+			 (call->client->given_up != NULL && atomic_load(call->client->given_up));
 	return call->given_up;
 }
 
@@ -196,6 +197,16 @@ static bool is_connecting(CURLcode code)
 	       code == CURLE_SSL_ISSUER_ERROR;
 }
 
+/* Who does not like a certificate of ours says so with an alert at best, after we believe to be connected. */
+static const char *advise_tls(const struct engine_client *client)
+{
+	if (client->version[0] != '\0' || strncmp(client->endpoint.url, "https:", 6) != 0)
+		return "";
+	return client->endpoint.cert == NULL
+		       ? "; it may want a certificate of yours (cert.pem and key.pem)"
+		       : "; it may not take your certificate: look at who signed cert.pem, and until when it is good";
+}
+
 static int fail_transport(struct call *call, CURLcode code, struct sbx_error *err)
 {
 	const struct engine_client *client = call->client;
@@ -232,10 +243,7 @@ static int fail_transport(struct call *call, CURLcode code, struct sbx_error *er
 			q->method, q->path,
 			detail[0] ? engine_words_clean(detail, strlen(detail), words, sizeof(words))
 				  : client->curl->strerror(code),
-			client->version[0] == '\0' && strncmp(client->endpoint.url, "https:", 6) == 0 &&
-					client->endpoint.cert == NULL
-				? "; it may want a certificate of yours (cert.pem and key.pem)"
-				: "");
+			advise_tls(client));
 }
 
 /* ---- the answer ---- */
@@ -385,6 +393,19 @@ static int take_version(struct call *call, struct sbx_error *err)
 	return 0;
 }
 
+/* It says so itself, and in the plain. */
+static int fail_plain(const struct engine_client *client, struct sbx_error *err)
+{
+	char title[256];
+
+	return sbx_fail(err, SBX_E_INVALID,
+			"%s wants TLS, and %s asks for none%s", engine_client_title(client, title),
+			client->endpoint.source,
+			client->asked->contexts ? "; set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder "
+						  "with ca.pem, cert.pem and key.pem"
+						: "");
+}
+
 static int negotiate(struct engine_client *client, struct sbx_error *err)
 {
 	struct engine_request ping = {
@@ -394,11 +415,16 @@ static int negotiate(struct engine_client *client, struct sbx_error *err)
 	};
 	struct call call = {
 		.client = client, .request = &ping, .answer = SBX_BUF_INIT(ANSWER_MAX)};
+	bool wants_tls;
 	int r;
 
 	client->version[0] = '\0';
 	r = call_once(&call, NULL, err);
+	wants_tls = client->status == 400 && call.answer.data != NULL &&
+		    strstr(call.answer.data, "HTTP request to an HTTPS server") != NULL;
 	sbx_buf_done(&call.answer);
+	if (r < 0 && wants_tls)
+		return fail_plain(client, err);
 	/* A web server's 404 is less of an answer than that it is one. */
 	if (r < 0 && call.version[0] == '\0' && client->status >= 300 && client->status < 500)
 		return fail_version(&call, err);
@@ -470,6 +496,11 @@ const char *engine_client_key(const struct engine_client *client)
 void engine_client_watch(struct engine_client *client, int fd)
 {
 	client->watch_fd = fd;
+}
+
+void engine_client_obey(struct engine_client *client, const atomic_bool *given_up)
+{
+	client->given_up = given_up;
 }
 
 /* ---- open and close ---- */

@@ -19,6 +19,7 @@
 #include "base/error.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -73,6 +74,9 @@ const char *engine_client_key(const struct engine_client *client);
 
 /* From now on a call ends early, within a second or so, when this socket hangs up; -1: none. */
 void engine_client_watch(struct engine_client *client, int fd);
+
+/* The same, when this becomes true; NULL: nothing. */
+void engine_client_obey(struct engine_client *client, const atomic_bool *given_up);
 
 /*
  * *ret_answer is the JSON of the answer, or NULL when there is none; the caller's. An answer that is

@@ -347,8 +347,12 @@ static bool is_committed(const json_t *config)
 static int create(struct engine_place *p, struct sbx_error *err)
 {
 	const struct sbx_container *c = &p->spec.container;
-	int r = engine_image_get(p->client, &p->spec, &p->image, err);
+	int r;
 
+	/* What takes long; what is made after it has to be put away again, whoever gives up. */
+	engine_client_obey(p->client, p->spec.given_up);
+	r = engine_image_get(p->client, &p->spec, &p->image, err);
+	engine_client_obey(p->client, NULL);
 	if (r < 0)
 		return r;
 	p->spec.container.was_committed = is_committed(p->image.config);
