@@ -65,7 +65,7 @@ class Places(unittest.TestCase):
     def test_a_container_says_whose_it_is(self):
         engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no"}')})
         self.fails(engine, "no")
-        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         labels = body["Labels"]
         self.assertEqual(labels["llm-sandbox"], "session")
         self.assertRegex(labels["llm-sandbox.owner"], r"^1/[0-9a-f]{16}/[0-9a-f-]{36}/\d+\.\d+/\d+/\d+$")
@@ -154,12 +154,22 @@ class Places(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.removes(engine)
 
+    def test_a_container_whose_files_are_read_is_one_that_a_sweep_knows(self):
+        engine = self.engine({CONTAINER + "/export": answer("500 Oops", b'{"message":"disk broken"}')})
+        done = subprocess.run([peer.PROGRAM, "image", "import", "x", "docker:x"], capture_output=True, text=True,
+                              timeout=peer.DEADLINE, env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
+        self.assertIn("disk broken", done.stderr)
+        self.removes(engine)
+        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
+        self.assertTrue(body["Entrypoint"][0].startswith("/.llm-sandbox/"), body)
+
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
                                       CONTAINER + "/archive": answer("500 Oops", b'{"message":"disk full"}')})
         self.fails(engine, "disk full")
         self.removes(engine)
-        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
         self.assertIn("llm-sandbox.owner", body["Labels"])
 
