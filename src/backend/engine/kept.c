@@ -46,6 +46,7 @@ static void tell(const json_t *image, void (*each)(const struct sbx_backend_imag
 		return;
 	each(&(struct sbx_backend_image){.name = name,
 					 .tools = tools ? tools : "",
+					 .id = json_string_value(json_object_get(image, "Id")) ?: "",
 					 .bytes = size < 0 ? 0 : (uint64_t)size,
 					 .made = made < 0 ? 0 : (uint64_t)made},
 	     userdata);
