@@ -36,6 +36,7 @@ void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolat
 struct sbx_place_usage {
 	uint64_t peak_memory_bytes;
 	uint64_t oom_kills; /* processes that the memory limit has killed so far */
+	bool shared;	    /* what the agent counts is not of this place alone */
 };
 
 /* By name, or NULL. names lists them: "native, fake". */

@@ -5,6 +5,7 @@
 #include "cli/signals.h"
 #include "cli/trouble.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/library.h>
 
 #include <unistd.h>
@@ -69,8 +70,11 @@ static int run_under_signals(const struct settings *s, const struct job *job, st
 
 	output->reach = &reach;
 	signals_connect(&reach);
-	if (!here->is_lent)
+	if (!here->is_lent) {
+		sbx_spec_set_cancel(s->spec, here->cancel);
 		r = sbx_session_open(s->spec, &here->session, err);
+		sbx_spec_set_cancel(s->spec, NULL);
+	}
 	if (r == 0)
 		r = install(s, here->session, job, here->cancel, err);
 	if (r == 0)

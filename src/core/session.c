@@ -309,6 +309,8 @@ void sbx_session_usage(const struct sbx_session *s, struct sbx_place_usage *ret)
 	const struct sbx_place_usage *told = &s->told;
 
 	sbx_place_usage(s->place, ret);
+	if (ret->shared)
+		return;
 	if (told->oom_kills > ret->oom_kills)
 		ret->oom_kills = told->oom_kills;
 	if (told->peak_memory_bytes > ret->peak_memory_bytes &&

@@ -10,17 +10,20 @@
  *	give-up FLAVOR PATH			a call whose sandbox is ended when stdin ends
  *	owner | judge LABEL | left LABELS STATE LOCAL
  *	sweep FLAVOR
+ *	fill FLAVOR IMAGE VERSION		the agent's volume of that version; its name
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
  * and children than connections that are kept; it says how many descriptors. No connection may be
  * inherited by a program that it starts.
  */
+#include "backend/engine/container.h"
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
 #include "backend/engine/owner.h"
 #include "backend/engine/relay.h"
 #include "backend/engine/endpoint.h"
 #include "backend/engine/sweep.h"
+#include "base/embedded.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -291,6 +294,26 @@ static int sweep(char **args)
 	return 0;
 }
 
+static int fill(char **args)
+{
+	const struct sbx_embedded_file none = {0};
+	const struct sbx_spec spec = {.embedded = &none, .embedded_version = args[2]};
+	char name[ENGINE_VOLUME_MAX];
+	struct engine_client *client;
+	struct sbx_error err;
+	int r;
+
+	if (engine_client_open(&client, flavor_of(args[0]), &err) < 0)
+		return say(&err);
+	r = engine_volume_fill(client, &spec, args[1], &err);
+	engine_volume_name(&spec, name);
+	engine_client_close(client);
+	if (r < 0)
+		return say(&err);
+	puts(name);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -301,6 +324,7 @@ int main(int argc, char **argv)
 		{"endpoint", 1, show_endpoint}, {"calls", 2, make_calls}, {"clients", 2, make_clients},
 		{"stream", 2, open_stream}, {"give-up", 2, give_up}, {"owner", 0, show_owner},
 		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep},
+		{"fill", 3, fill},
 	};
 	int before;
 

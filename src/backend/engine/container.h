@@ -18,6 +18,7 @@ struct engine_container {
 	char id[ENGINE_ID_MAX];
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
+	bool passes_limits_by; /* its engine does */
 	struct engine_seccomp seccomp;
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
 	char workdir[40];   /* and a folder that is ours to make there */
@@ -95,9 +96,6 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 /* What containers are given, as bits: the agent's until it drops them. */
 extern const uint64_t engine_capabilities;
 
-/* Whether this engine takes limits and does not set them. */
-bool engine_ignores_limits(const struct engine_client *client);
-
 /* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
 uint32_t engine_fences(const struct engine_container *container);
 
@@ -108,6 +106,11 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 /* uid: whom programs run as; found: what the agent has seen of the container. */
 void engine_report(const struct engine_client *client, const struct engine_container *container,
 		   uint32_t uid, const struct wire_surroundings *found, struct sbx_report *report);
+
+/* ---- its limits (limits.c) ---- */
+
+/* Whether this engine sets the limits that it takes; it is asked once, where that may not be so. */
+bool engine_sets_limits(struct engine_client *client);
 
 /* ---- plans (plan.c) ---- */
 
@@ -141,6 +144,9 @@ void engine_volume_distrust(struct engine_client *client, const struct sbx_spec 
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
-/* Make it with the agent in it, by way of a container of this image that is never started. */
+/*
+ * Make it with the agent in it, by way of a container of this image that is never started. Of several
+ * programs that do so at once one fills it, and the others wait.
+ */
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err);

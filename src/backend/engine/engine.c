@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -327,6 +328,7 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
 	if (r < 0)
 		return r;
+	p->container.passes_limits_by = !engine_sets_limits(p->client);
 	r = prepare(p, err);
 	if (r < 0)
 		engine_container_remove(p->client, &p->container, &ignored);
@@ -398,6 +400,8 @@ static int attach(struct engine_place *p, struct sbx_error *err)
 	struct sbx_error ignored;
 	int r = engine_container_attach(p->client, &p->container, &p->relay.stream, err);
 
+	/* From here on it is killing the place that ends it. */
+	engine_client_give_up_when(p->client, NULL, NULL);
 	if (r == 0)
 		r = start_thread(p, err);
 	if (r < 0)
@@ -416,6 +420,8 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 	if (p->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
 	r = engine_client_open(&p->client, flavor, err);
+	if (r == 0)
+		engine_client_give_up_when(p->client, spec->container.is_given_up, spec->container.cancel);
 	if (r == 0)
 		r = open_socket(p, err);
 	if (r == 0)
@@ -446,14 +452,26 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 
 /* ---- what it says of itself ---- */
 
+/* A limit that the engine was to set, and passes by. */
+static bool is_passed_by(const struct engine_place *p, enum sbx_limit limit)
+{
+	return p->container.passes_limits_by &&
+	       (p->spec.container.unlimited & 1u << limit) == 0;
+}
+
 /*
  * The kernel's count of a user's processes is of all containers, and of this machine's own user of
  * that number: it is for where the engine sets no limit, and programs of this number are few.
  */
-static bool counts_by_user(const struct engine_place *p)
+static void set_rlimits(const struct engine_place *p, struct wire_setup *ret)
 {
-	return p->container.asked != NULL && engine_ignores_limits(p->client) &&
-	       (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) == 0;
+	/* Without a group for all of them, at least each process has the limit for its own data. */
+	if (is_passed_by(p, SBX_LIMIT_MEMORY_BYTES))
+		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
+			.resource = RLIMIT_DATA,
+			.value = p->spec.limits[SBX_LIMIT_MEMORY_BYTES],
+		};
+	sbx_rlimits_set(ret, p->spec.limits, !is_passed_by(p, SBX_LIMIT_PROCESSES));
 }
 
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
@@ -468,7 +486,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	};
 	for (size_t i = 0; i < p->writable_count; i++)
 		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
-	sbx_rlimits_set(ret, p->spec.limits, !counts_by_user(p));
+	set_rlimits(p, ret);
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -533,7 +551,8 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 
 static void engine_usage(struct sbx_place *place, struct sbx_place_usage *ret)
 {
-	(void)place, (void)ret;
+	/* Where a container has no group of its own the agent reads of everybody's. */
+	ret->shared = engine(place)->container.passes_limits_by;
 }
 
 static void engine_usage_reset(struct sbx_place *place)

@@ -36,7 +36,6 @@ const struct engine_flavor engine_podman = {
 	.commit_by_changes = true,
 	.masks_by_option = true,
 	.shows_names = true,
-	.rootless_limits_need_v2 = true,
 	.passes_over = true,
 	.seccomp_inline = false,
 };

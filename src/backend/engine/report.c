@@ -7,10 +7,8 @@
 #include "backend/engine/container.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 static const json_t *host_of(const json_t *container)
 {
@@ -167,17 +165,6 @@ static void report_network(const json_t *host, const struct wire_surroundings *f
 		sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
 }
 
-/* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
-bool engine_ignores_limits(const struct engine_client *client)
-{
-	struct statfs fs;
-	uid_t owner;
-
-	return engine_client_flavor(client)->rootless_limits_need_v2 &&
-	       engine_client_owner(client, &owner) && owner != 0 && statfs("/sys/fs/cgroup", &fs) == 0 &&
-	       (unsigned long)fs.f_type != CGROUP2_SUPER_MAGIC;
-}
-
 struct limit_row {
 	const char *name, *unit;
 	double scale;		   /* of what is found, to this unit */
@@ -193,9 +180,10 @@ static void report_missing(const struct engine_client *client, const struct engi
 	const char *warning = container->warnings ? strcasestr(container->warnings, row->warning) : NULL;
 	double asked = json_number_value(json_object_get(host_of(container->asked), row->key));
 
-	if (engine_ignores_limits(client))
+	if (container->passes_limits_by)
 		sbx_report_add(report, row->name, SBX_MISSING,
-			       "Podman of an ordinary user has no limits with version 1 of cgroups");
+			       "%s of an ordinary user has no limits with version 1 of cgroups",
+			       engine_client_flavor(client)->title);
 	else if (warning != NULL)
 		sbx_report_add(report, row->name, SBX_MISSING, "the engine says: %s", container->warnings);
 	else if (found == 0)
