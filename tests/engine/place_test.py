@@ -192,6 +192,8 @@ class Places(unittest.TestCase):
         body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
         self.assertIn("llm-sandbox.owner", body["Labels"])
+        # An image that has files at the agent's place would give them to the sandboxes of all others.
+        self.assertTrue(body["HostConfig"]["Binds"][0].endswith(":/.llm-sandbox:nocopy"), body["HostConfig"]["Binds"])
 
 
 class Volumes(dict):

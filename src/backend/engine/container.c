@@ -72,7 +72,7 @@ static json_t *describe_binds(const struct sbx_spec *spec)
 	json_t *list = json_array();
 
 	engine_volume_name(spec, name);
-	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", name));
+	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro," ENGINE_VOLUME_MODE, name));
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		const struct sbx_mount *m = &spec->mounts[i];
 
