@@ -120,7 +120,7 @@ const char *sbx_place_embedded(const struct sbx_place *place);
 const char *sbx_place_commit_tag(const struct sbx_place *place);
 
 /*
- * Why the stream ended before HELLO: fills err when the place knows and returns -code, else 0.
+ * Why the stream ended before HELLO, or later without being closed: fills err when the place knows and returns -code, else 0.
  */
 int sbx_place_failure(struct sbx_place *place, struct sbx_error *err);
 
