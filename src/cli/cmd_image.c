@@ -211,10 +211,11 @@ const struct command cmd_image_import = {
 	.summary = "make an image of an archive, a folder, or an engine's image",
 	.mixes = true,
 	.text = "TAR is a root file system as 'docker export' or mmdebstrap(1) writes it, which\n"
-		"may be compressed; BACKEND:IMAGE is one that an engine has, or we have:\n"
-		"docker:python:3-slim, podman:IMAGE, native:NAME. It need not be trusted:\n"
-		"devices, owners, set-user-id bits and what leads out of it are not brought in.\n"
-		"With --backend an engine gets it, as llm-sandbox/NAME; else the native backend.\n",
+		"may be compressed; BACKEND:IMAGE is one that an engine has, such as\n"
+		"docker:python:3-slim or podman:IMAGE, or one of ours, native:NAME. It need not\n"
+		"be trusted: devices, owners, set-user-id bits and what leads out of it are not\n"
+		"brought in. With --backend an engine gets it, as llm-sandbox/NAME; else the\n"
+		"native backend.\n",
 	.run = import_image,
 };
 

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -495,6 +497,31 @@ static void environments_of_an_image_are_in_front_of_its_path(void **state)
 	}
 }
 
+/* ---- what engines have no words for ---- */
+
+static void a_mount_that_an_engine_cannot_be_told_of_is_refused(void **state)
+{
+	static const char *const names[] = {"a:b", "a\xff"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct sbx_spec *spec = new_spec("docker");
+		char folder[] = "/tmp/sbx-mount-XXXXXX", path[64];
+		struct sbx_error err;
+
+		assert_non_null(mkdtemp(folder));
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		assert_int_equal(sbx_spec_add_mount(spec, path, "/mnt", false, &err), 0);
+		assert_null(engine_container_describe(&engine_docker, spec, "x", &err));
+		assert_int_equal(err.code, SBX_E_INVALID);
+		assert_non_null(strstr(err.msg, "mount"));
+		rmdir(path);
+		rmdir(folder);
+		sbx_spec_free(spec);
+	}
+}
+
 /* ---- .dockerignore ---- */
 
 static void dockerignore_says_what_is_left_out(void **state)
@@ -593,6 +620,7 @@ int main(void)
 		cmocka_unit_test(options_of_engines_are_refused_elsewhere),
 		cmocka_unit_test(a_name_that_is_none_is_refused),
 		cmocka_unit_test(environments_of_an_image_are_in_front_of_its_path),
+		cmocka_unit_test(a_mount_that_an_engine_cannot_be_told_of_is_refused),
 		cmocka_unit_test(dockerignore_says_what_is_left_out),
 		cmocka_unit_test(dockerignore_of_many_stars_is_read_at_once),
 		cmocka_unit_test(an_image_of_very_many_variables_is_refused),

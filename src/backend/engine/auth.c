@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/auth.h"
 
+#include "backend/engine/docker_context.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -10,7 +11,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -31,18 +31,18 @@ extern char **environ;
 
 static int read_config(json_t **ret, struct sbx_error *err)
 {
-	const char *folder = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+	auto_free char *folder = engine_docker_context_folder(), *path = NULL, *text = NULL;
 	auto_close int fd = -1;
-	auto_free char *text = NULL;
-	char path[PATH_MAX];
 	json_error_t where;
 	size_t len;
 
 	*ret = NULL;
-	if (folder != NULL && folder[0] != '\0')
-		snprintf(path, sizeof(path), "%s/config.json", folder);
-	else
-		snprintf(path, sizeof(path), "%s/.docker/config.json", home ? home : "");
+	if (folder == NULL)
+		return 0;
+	if (asprintf(&path, "%s/config.json", folder) < 0) {
+		path = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot find the registry's log-in");
+	}
 	/* A link is followed: the folder is the user's own. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))

@@ -72,7 +72,7 @@ static json_t *describe_binds(const struct sbx_spec *spec)
 	json_t *list = json_array();
 
 	engine_volume_name(spec, name);
-	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", name));
+	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro," ENGINE_VOLUME_MODE, name));
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		const struct sbx_mount *m = &spec->mounts[i];
 
@@ -260,10 +260,32 @@ static json_t *no_healthcheck(void)
 	return json_pack("{s:[s]}", "Test", "NONE");
 }
 
+/* They are told in one text with colons in it, which is UTF-8. */
+static int check_mounts(const struct sbx_spec *spec, struct sbx_error *err)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct sbx_mount *m = &spec->mounts[i];
+		json_t *text = json_sprintf("%s%s", m->host, m->inside);
+		bool fine = text != NULL && strchr(json_string_value(text), ':') == NULL;
+
+		json_decref(text);
+		if (!fine)
+			return sbx_fail(err, SBX_E_INVALID,
+					"the mount of '%.200s' cannot be told to an engine: a path has a colon "
+					"in it, or is not UTF-8",
+					m->host);
+	}
+	return 0;
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
-	json_t *o = json_pack(
+	json_t *o;
+
+	if (check_mounts(spec, err) < 0)
+		return NULL;
+	o = json_pack(
 		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "Image",
 		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
@@ -475,6 +497,10 @@ int engine_container_make_folders(struct engine_client *client, const struct sbx
 {
 	auto_buf struct sbx_buf tar = SBX_BUF_INIT(1u << 20);
 
+	if (strlen(spec->workdir + 1) > ENGINE_TAR_NAME_MAX)
+		return sbx_fail(err, SBX_E_INVALID,
+				"the work folder '%.128s' has a longer name than one for a commit can have",
+				spec->workdir);
 	engine_tar_add_folder(&tar, spec->workdir + 1, 0755, spec->uid, spec->gid);
 	engine_tar_add_folder(&tar, "home/sandbox", 0755, spec->uid, spec->gid);
 	engine_tar_end(&tar);

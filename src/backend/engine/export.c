@@ -2,10 +2,12 @@
 #include "backend/engine/export.h"
 
 #include "backend/engine/client.h"
+#include "backend/engine/container.h"
 #include "backend/engine/image.h"
 #include "backend/engine/labels.h"
 #include "backend/image_env.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,38 +46,27 @@ int engine_find_image(const struct engine_flavor *flavor, const char *name,
 
 /* ---- its files ---- */
 
-static int create(struct engine_client *client, const char *image, char id[128],
+/* It is never started; that it would start our agent is how a sweep knows it for ours. */
+static int create(struct engine_client *client, const char *image, struct engine_container *ret,
 		  struct sbx_error *err)
 {
-	json_t *body = json_pack("{s:s, s:[s], s:o, s:{s:s}}", "Image", image, "Cmd", "none", "Labels",
+	json_t *body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:s}}", "Image", image, "Entrypoint",
+				 ENGINE_AGENT_FOLDER "/agent", "Cmd", "Labels",
 				 engine_labels("carrier", NULL), "HostConfig", "NetworkMode", "none");
 	json_t *answer = NULL;
-	const char *made;
-	int r = engine_call(client,
-			    &(struct engine_request){
-				    .method = "POST", .path = "/containers/create", .body = body},
-			    &answer, err);
+	int r;
 
-	made = json_string_value(json_object_get(answer, "Id"));
-	if (r == 0 && (made == NULL || strlen(made) > 100 ||
-		       strspn(made, "0123456789abcdef") != strlen(made)))
-		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not tell the container that it made");
-	if (r == 0)
-		snprintf(id, 128, "%s", made);
+	if (body == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");
+	r = engine_call(client,
+			&(struct engine_request){
+				.method = "POST", .path = "/containers/create", .body = body},
+			&answer, err);
+	if (r == 0 && !engine_container_take_id(answer, ret))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	json_decref(answer);
 	json_decref(body);
 	return r;
-}
-
-static void discard(struct engine_client *client, const char *id)
-{
-	struct engine_request request = {.method = "DELETE"};
-	struct sbx_error ignored;
-	char path[192];
-
-	snprintf(path, sizeof(path), "/containers/%s?force=1&v=1", id);
-	request.path = path;
-	engine_call(client, &request, NULL, &ignored);
 }
 
 static int write_files(struct engine_client *client, const struct sbx_backend_export *export,
@@ -85,15 +76,17 @@ static int write_files(struct engine_client *client, const struct sbx_backend_ex
 					 .timeout_ms = EXPORT_MS,
 					 .on_piece = export->write,
 					 .userdata = export->userdata};
-	char id[128], path[192];
-	int r = create(client, export->image, id, err);
+	struct engine_container container = {.asked = NULL};
+	struct sbx_error ignored;
+	char path[192];
+	int r = create(client, export->image, &container, err);
 
 	if (r < 0)
 		return r;
-	snprintf(path, sizeof(path), "/containers/%s/export", id);
+	snprintf(path, sizeof(path), "/containers/%s/export", container.id);
 	request.path = path;
 	r = engine_call(client, &request, NULL, err);
-	discard(client, id);
+	engine_container_remove(client, &container, &ignored);
 	return r;
 }
 
