@@ -205,6 +205,7 @@ class Started:
 
 class Docker(Started):
     flavor, variable, server, package = "docker", "DOCKER_HOST", "dockerd", "docker.io"
+    as_docker = []
 
     def command(self):
         # No sandbox is on a network of the engine's, so that it need not change this machine's.
@@ -221,6 +222,7 @@ class Docker(Started):
 
 class Podman(Started):
     flavor, variable, server, package = "podman", "CONTAINER_HOST", "podman", "podman"
+    as_docker = ["--format", "docker"]
 
     def prepare(self):
         # Its own number of open files is more than many machines allow; a registry of a test has no TLS.
