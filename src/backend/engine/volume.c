@@ -4,6 +4,7 @@
 #include "backend/engine/labels.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/embedded.h"
 #include "base/sha256.h"
 
@@ -11,10 +12,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define ARCHIVE_MAX (16u << 20)
 #define OTHER_MS    30000 /* for somebody else to fill it */
-#define TRIES	    8
+#define ALL_MS	    90000
 
 extern const char sbx_agent_image_start[];
 extern const char sbx_agent_image_end[];
@@ -77,13 +79,18 @@ static int create_carrier(struct engine_client *client, const char *volume, cons
 	return r;
 }
 
-/* Until the other one has filled it; one that takes too long is gone, or never comes to it. */
+/*
+ * Until the other one has filled it; one that takes too long is gone, or never comes to it. A container
+ * that is only just being made has a name, and cannot be waited for yet.
+ */
 static void wait_for_other(struct engine_client *client, const char *volume)
 {
+	const struct timespec pause = {.tv_nsec = 50 * SBX_NS_PER_MS};
 	struct engine_container other = {.asked = NULL};
 	char path[ENGINE_VOLUME_MAX + 48];
 	struct sbx_error ignored;
 
+	nanosleep(&pause, NULL);
 	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", volume);
 	if (engine_call(client, &(struct engine_request){.method = "POST", .path = path,
 							 .accept = 404, .timeout_ms = OTHER_MS},
@@ -175,19 +182,18 @@ static int acquire_carrier(struct engine_client *client, const struct sbx_spec *
 			   const char *volume, const char *image, struct engine_container *ret,
 			   struct sbx_error *err)
 {
-	int r = -1;
+	uint64_t until_ns = sbx_deadline_ns(ALL_MS);
+	int r;
 
-	for (int i = 0; i < TRIES && r < 0; i++) {
+	for (;;) {
 		r = create_carrier(client, volume, image, ret, err);
 		/* Engines differ in the number of it, and not in these words. */
-		if (r < 0 && strstr(err->msg, "already in use") == NULL)
+		if (r == 0 || strstr(err->msg, "already in use") == NULL || sbx_now_ns() > until_ns)
 			return r;
-		if (r < 0)
-			wait_for_other(client, volume);
-		if (r < 0 && engine_volume_is_whole(client, spec))
+		wait_for_other(client, volume);
+		if (engine_volume_is_whole(client, spec))
 			return 0;
 	}
-	return r;
 }
 
 /* What others may be running already is not touched. */
