@@ -143,4 +143,4 @@ class Podman(Images, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    peer.main("__main__", programs=2)
+    started.main()
