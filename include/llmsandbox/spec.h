@@ -17,7 +17,6 @@
 extern "C" {
 #endif
 
-struct sbx_cancel; /* session.h */
 struct sbx_spec;
 
 enum sbx_limit {
@@ -122,13 +121,6 @@ SBX_API void sbx_spec_use_libraries(struct sbx_spec *spec, bool use);
  * They may all the same; true makes the first of them faster, and every start a little slower.
  */
 SBX_API void sbx_spec_use_support(struct sbx_spec *spec, bool use);
-
-/*
- * Opening a session with this spec gives up, with an error, when cancel is killed while an image is
- * pulled or built for it: that may take long. cancel must be there while anything uses the spec;
- * NULL, as it is unless set: nobody ends it. Runs have a cancel of their own.
- */
-SBX_API void sbx_spec_set_cancel(struct sbx_spec *spec, const struct sbx_cancel *cancel);
 
 /*
  * What opening this spec would do on this machine, one step a line, without doing any of it;

@@ -8,8 +8,6 @@
 #include <llmsandbox/container.h>
 #include <llmsandbox/spec.h>
 
-#include <stdatomic.h>
-
 struct sbx_embedded_file;
 struct sbx_network;
 struct json_t;
@@ -42,6 +40,8 @@ struct sbx_container {
 	bool was_committed; /* the image is one of a commit: the backend finds out */
 	sbx_engine_line_fn *on_progress; /* or NULL */
 	void *userdata;
+	bool (*is_given_up)(const void *cancel); /* opening is to end; or NULL */
+	const void *cancel;
 };
 
 struct sbx_spec {
@@ -60,6 +60,5 @@ struct sbx_spec {
 	bool no_libraries;	     /* the store of library sets need not be shown */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */
-	const atomic_bool *given_up; /* true: what takes long while it is opened is to end; or NULL */
 	const char *language; /* the id of the one that will be run, "none", or NULL: any */
 };

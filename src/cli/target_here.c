@@ -5,6 +5,7 @@
 #include "cli/signals.h"
 #include "cli/trouble.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/library.h>
 
 #include <signal.h>

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/path.h"
-#include "core/cancel.h"
 #include "core/container.h"
 #include "core/image_store.h"
 #include "lang/lang.h"
@@ -293,11 +292,6 @@ void sbx_spec_use_libraries(struct sbx_spec *spec, bool use)
 void sbx_spec_use_support(struct sbx_spec *spec, bool use)
 {
 	spec->use_support = use;
-}
-
-void sbx_spec_set_cancel(struct sbx_spec *spec, const struct sbx_cancel *cancel)
-{
-	spec->given_up = cancel != NULL ? &cancel->killed : NULL;
 }
 
 int sbx_spec_print_plan(const struct sbx_spec *spec, char **ret, struct sbx_error *err)

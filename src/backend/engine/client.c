@@ -89,14 +89,24 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata)
 	return call->heads > HEADS_MAX ? 0 : len;
 }
 
+/* What removes something is done all the same, and what makes a container: who else would know of it? */
+static bool may_be_given_up(const struct engine_request *q)
+{
+	static const char creation[] = "/containers/create";
+
+	return strcmp(q->method, "DELETE") != 0 && strncmp(q->path, creation, sizeof(creation) - 1) != 0;
+}
+
 static int on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct call *call = userdata;
-	struct pollfd fd = {.fd = call->client->watch_fd};
+	const struct engine_client *client = call->client;
+	struct pollfd fd = {.fd = client->watch_fd};
 
 	(void)a, (void)b, (void)c, (void)d;
 	call->given_up = (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR))) ||
-			 (call->client->given_up != NULL && atomic_load(call->client->given_up));
+			 (client->is_given_up != NULL && may_be_given_up(call->request) &&
+			  client->is_given_up(client->give_up_data));
 	return call->given_up;
 }
 
@@ -493,14 +503,16 @@ const char *engine_client_key(const struct engine_client *client)
 	return client->key;
 }
 
+void engine_client_give_up_when(struct engine_client *client, bool (*is_given_up)(const void *userdata),
+				const void *userdata)
+{
+	client->is_given_up = is_given_up;
+	client->give_up_data = userdata;
+}
+
 void engine_client_watch(struct engine_client *client, int fd)
 {
 	client->watch_fd = fd;
-}
-
-void engine_client_obey(struct engine_client *client, const atomic_bool *given_up)
-{
-	client->given_up = given_up;
 }
 
 /* ---- open and close ---- */
