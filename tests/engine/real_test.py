@@ -117,11 +117,11 @@ class Real:
                                  env=peer.environment(**self.variables())) for _ in range(6)]
         said = [one.communicate(timeout=120)[0].splitlines() for one in many]
         volumes = {lines[0] for lines in said}
+        self.assertEqual([one.returncode for one in many], [0] * 6, volumes)
         for name in volumes:
             for volume in (name, name + "-whole"):
                 self.addCleanup(self.http, "DELETE", "/v1.41/volumes/" + volume)
         self.assertEqual(len(volumes), 1, volumes)
-        self.assertEqual([one.returncode for one in many], [0] * 6)
         self.assertEqual(self.http("GET", "/v1.41/volumes/%s-whole" % volumes.pop())[0], 200)
 
     def program(self, *args, **options):
