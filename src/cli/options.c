@@ -27,11 +27,11 @@
 		.offset = SETTING(field), .group = GROUP_SANDBOX,                 \
 		.commands = FOR_SANDBOXES, .help = text                           \
 	}
-#define CONTAINER_VALUE(option, value, function, text)                            \
+#define CONTAINER_VALUE(option, value, function, which, text)                     \
 	{                                                                         \
 		.name = option, .argument = value, .kind = OPTION_VALUE,          \
 		.set = function, .group = GROUP_SANDBOX,                          \
-		.commands = FOR_SANDBOXES, .help = text                           \
+		.commands = which, .help = text                                   \
 	}
 
 static const struct option_row rows[] = {
@@ -105,18 +105,18 @@ static const struct option_row rows[] = {
 	 .offset = SETTING(workdir), .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "work folder inside (default /sandbox)"},
 	{.name = "backend", .argument = "NAME", .kind = OPTION_VALUE,
-	 .set = settings_set_backend, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .set = settings_set_backend, .group = GROUP_SANDBOX, .commands = FOR_TOOLS,
 	 .help = "how the sandbox is made: native (default), docker, podman, micromamba or auto"},
-	CONTAINER_VALUE("image", "IMAGE", settings_set_image,
+	CONTAINER_VALUE("image", "IMAGE", settings_set_image, FOR_TOOLS,
 			"root of the sandbox: a name of 'image list', a folder, or an engine's image"),
 	CONTAINER_TEXT("dockerfile", "FILE", dockerfile,
 		       "build the image from this file, with the folder that it is in"),
 	CONTAINER_TEXT("tag", "IMAGE", tag, "what the image that is built is called"),
-	CONTAINER_VALUE("pull", "POLICY", settings_set_pull,
+	CONTAINER_VALUE("pull", "POLICY", settings_set_pull, FOR_TOOLS,
 			"when an image is pulled: missing (default), always or never"),
-	CONTAINER_VALUE("container", "ID", settings_set_container,
+	CONTAINER_VALUE("container", "ID", settings_set_container, FOR_SANDBOXES,
 			"run in this container, which is there already and stays"),
-	CONTAINER_VALUE("environment", "NAME", settings_set_environment,
+	CONTAINER_VALUE("environment", "NAME", settings_set_environment, FOR_TOOLS,
 			"environment of micromamba that tools are found in"),
 	{.name = "runtime-config", .argument = "JSON|@FILE", .kind = OPTION_LIST,
 	 .set = settings_add_runtime_config, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
@@ -125,7 +125,7 @@ static const struct option_row rows[] = {
 	{.name = "keep-template", .kind = OPTION_FLAG, .offset = SETTING(keep_template),
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "keep an image that was pulled or built for this"},
-	CONTAINER_VALUE("commit", "[TAG]", settings_set_commit,
+	CONTAINER_VALUE("commit", "[TAG]", settings_set_commit, FOR_SANDBOXES,
 			"keep the container as an image at its end, under a fresh name or TAG"),
 	{.name = "skip-environment-setup", .kind = OPTION_FLAG, .offset = SETTING(skip_setup),
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
@@ -137,7 +137,7 @@ static const struct option_row rows[] = {
 	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_LANGUAGES,
 	 .help = "those of this image, and not of this machine"},
 	{.name = "config", .argument = "FILE", .kind = OPTION_TEXT, .offset = SETTING(config),
-	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_TOOLS,
 	 .help = "read this configuration file instead of the usual ones"},
 	{.name = "dry-run", .kind = OPTION_FLAG, .offset = SETTING(dry_run), .flag_only = true,
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,

@@ -38,6 +38,12 @@ bool sbx_image_is_folder(const char *image);
  */
 int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err);
 
+/*
+ * Whether a folder of ours can be shown at this place, below /opt: the image has one there, or nothing that is
+ * in its way.
+ */
+bool sbx_image_has_room(const char *root, const char *inside);
+
 /* Take the lock of a name; SBX_E_UNAVAILABLE at once when somebody has it. */
 int sbx_image_lock(const struct sbx_image_store *store, const char *name, int *ret_fd,
 		   struct sbx_error *err);

@@ -216,6 +216,8 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 	} else if (copy.container.image != NULL) {
 		r = sbx_image_find_root(copy.container.image, &root, err);
 		copy.root = root;
+		if (r == 0 && sbx_image_has_room(root, SBX_LIBRARIES_INSIDE))
+			sbx_libraries_show(&s->libraries, &copy);
 		sbx_support_show(s, &copy);
 	} else {
 		s->caches = add_cache_mounts(&copy);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "lang/lang.h"
 
 #include <limits.h>
@@ -34,6 +35,16 @@ bool sbx_toolchain_find(const char *name, char ret_path[PATH_MAX], struct stat *
 
 /* What a tool says of its version, in a sandbox: of an image of the native backend, or NULL. */
 int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[SBX_VERSION_MAX],
+		      struct sbx_error *err);
+
+/* The first number with its points in what a tool printed: "go1.26.8 linux" has 1.26.8. */
+bool sbx_toolchain_parse_version(const char *text, char ret[SBX_VERSION_MAX]);
+
+/*
+ * What tells the tools of a language, and its package manager, in a root file system from others: any change
+ * of their files is another key. SBX_E_NOT_FOUND when they are not all there.
+ */
+int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, char ret[SBX_SHA256_HEX],
 		      struct sbx_error *err);
 
 /* 0 when every tool of the language is installed; SBX_E_NOT_FOUND names the package else. */

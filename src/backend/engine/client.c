@@ -451,6 +451,11 @@ bool engine_client_is_local(const struct engine_client *client)
 	return client->endpoint.socket_path != NULL;
 }
 
+const char *engine_client_address(const struct engine_client *client)
+{
+	return client->endpoint.name;
+}
+
 const char *engine_client_key(const struct engine_client *client)
 {
 	return client->key;

@@ -65,6 +65,9 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 /* Whether its socket is on this machine. */
 bool engine_client_is_local(const struct engine_client *client);
 
+/* Where it is, as messages call it: "unix:///run/docker.sock". */
+const char *engine_client_address(const struct engine_client *client);
+
 /* What known.h knows the engine by. */
 const char *engine_client_key(const struct engine_client *client);
 

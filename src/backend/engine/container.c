@@ -2,6 +2,7 @@
 #include "backend/engine/container.h"
 
 #include "backend/engine/runtime.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -212,6 +213,18 @@ static void show_volumes(const struct sbx_spec *spec, json_t *o)
 		json_decref(volumes);
 }
 
+/* What a user shows there comes before it. */
+static void show_sets(const struct sbx_spec *spec, json_t *o)
+{
+	json_t *host = json_object_get(o, "HostConfig");
+
+	if (spec->container.sets == NULL || is_taken(host, ENGINE_SETS_MOUNT))
+		return;
+	json_array_append_new(json_object_get(host, "Binds"),
+			      json_sprintf("%s:" ENGINE_SETS_MOUNT ":%s", spec->container.sets,
+					   spec->sets_writable ? "rw" : "ro"));
+}
+
 /* The agent opens those that are ours, and gives all but /tmp to the user. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
@@ -252,6 +265,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 		json_decref(o);
 		return NULL;
 	}
+	show_sets(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
 	return o;

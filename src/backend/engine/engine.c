@@ -13,6 +13,7 @@
 #include "backend/engine/known.h"
 #include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/sweep.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
@@ -42,6 +43,8 @@ struct engine_place {
 	struct sbx_spec spec; /* what of it lives as long as a session; its mounts' paths do not */
 	char *workdir;	      /* the spec's, or of our own in somebody else's container */
 	char **env;	      /* of the image */
+	struct sbx_place_sets sets; /* folder "": none are shown */
+	char sets_volume[ENGINE_SETS_VOLUME_MAX];
 	char *commit_tag;     /* or NULL */
 	char *writable[WIRE_WRITABLE_MAX];
 	size_t writable_count;
@@ -155,6 +158,7 @@ static void remove_image(struct engine_place *p)
 	request.path = path;
 	engine_call(p->client, &request, NULL, &ignored);
 	engine_image_remove(p->client, p->image.name);
+	engine_sets_remove(p->client, p->image.id, &ignored);
 }
 
 static void settle(struct engine_place *p)
@@ -330,6 +334,24 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
+/* Where it cannot be had, libraries come another way. */
+static void find_sets(struct engine_place *p)
+{
+	struct sbx_error ignored;
+
+	if (!p->spec.no_libraries && engine_sets_name(p->image.id, p->sets_volume) &&
+	    engine_sets_make(p->client, p->image.id, &ignored) == 0)
+		p->spec.container.sets = p->sets_volume;
+}
+
+static void note_sets(struct engine_place *p)
+{
+	if (p->spec.container.sets == NULL || !engine_sets_are_shown(p->container.asked, p->sets_volume))
+		return;
+	snprintf(p->sets.folder, sizeof(p->sets.folder), "%s", ENGINE_SETS_FOLDER);
+	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
+}
+
 static bool is_committed(const json_t *config)
 {
 	const json_t *labels = json_object_get(config, "Labels");
@@ -350,8 +372,11 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
+	find_sets(p);
 	if (r == 0)
 		r = make_container(p, err);
+	if (r == 0)
+		note_sets(p);
 	if (r < 0 && p->image.made_here && !c->keep_template)
 		engine_image_remove(p->client, p->image.name);
 	return r;
@@ -484,6 +509,13 @@ static const char *engine_image_id(const struct sbx_place *place)
 	return p->image.id[0] != '\0' ? p->image.id : NULL;
 }
 
+static const struct sbx_place_sets *engine_shown_sets(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->sets.folder[0] != '\0' ? &p->sets : NULL;
+}
+
 static const char *engine_commit_tag(const struct sbx_place *place)
 {
 	return engine(place)->commit_tag;
@@ -566,10 +598,12 @@ FUNCTIONS(podman)
 
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
+		.name = #flavor, .images = &engine_images_##flavor, .sets = &engine_sets_##flavor, \
+		.own_tools = true,                                                                \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_id = engine_image_id, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_id = engine_image_id, \
+		.shown_sets = engine_shown_sets, .failure = engine_failure,                       \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}
