@@ -165,6 +165,9 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 		sbx_libraries_watch(in->build->owner, in->session);
 	if (r == 0)
 		r = sbx_package_config_read(in->install, in->session->setup.workdir, &in->config, err);
+	if (r == 0 && in->build->tools != NULL)
+		r = sbx_package_config_add_trust(in->install, in->session->setup.workdir, &in->config,
+						 err);
 	if (r < 0)
 		return r;
 	in->online = true;
