@@ -45,14 +45,12 @@ static void print_heading(void)
 /* An engine's are known by the first digits of their id. */
 static void print_image(const struct sbx_library_set *set)
 {
-	const char *digits = strchr(set->image, ':');
+	const char *digits = strncmp(set->image, "sha256:", 7) == 0 ? set->image + 7 : NULL;
 	char text[32];
 
-	if (set->backend[0] != '\0')
-		snprintf(text, sizeof(text), "%s:%.12s", set->backend, digits ? digits + 1 : set->image);
-	else
-		snprintf(text, sizeof(text), "%s", set->image[0] != '\0' ? "" : "-");
-	printf(" %-19s", text[0] != '\0' ? text : set->image);
+	if (digits != NULL)
+		snprintf(text, sizeof(text), "%.6s:%.12s", set->backend[0] ? set->backend : "image", digits);
+	printf(" %-19s", digits ? text : set->image[0] ? set->image : "-");
 }
 
 static void print_line(const struct sbx_library_set *set)

@@ -76,7 +76,8 @@ static int bring_agent(struct engine_client *client, struct engine_container *c,
 }
 
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err)
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err)
 {
 	const char *wanted = spec->container.id, *id;
 	json_t *container = NULL;
@@ -95,7 +96,7 @@ int engine_container_adopt(struct engine_client *client, const struct sbx_spec *
 	if (r == 0)
 		r = bring_agent(client, ret, err);
 	if (r == 0)
-		*ret_env = json_incref(json_object_get(json_object_get(container, "Config"), "Env"));
+		*ret_description = json_incref(container);
 	json_decref(container);
 	return r;
 }

@@ -33,10 +33,11 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 
 /*
  * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
- * removes itself when it runs. *ret_env has the variables of the container.
+ * removes itself when it runs. *ret_description is what the engine says of it, the caller's.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err);
 
 /* The agent's streams in one that is somebody else's. */
 int engine_exec_attach(struct engine_client *client, const struct engine_container *container,

@@ -385,12 +385,17 @@ static int create(struct engine_place *p, struct sbx_error *err)
 /* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
-	json_t *env = NULL;
-	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
+	json_t *description = NULL;
+	int r = engine_container_adopt(p->client, &p->spec, &p->container, &description, err);
 
-	if (r == 0)
-		r = engine_env_make(env, p->spec.container.environment, &p->env, err);
-	json_decref(env);
+	if (r == 0) {
+		/* What is installed for it is so with the tools of its image. */
+		snprintf(p->image.id, sizeof(p->image.id), "%s",
+			 json_string_value(json_object_get(description, "Image")) ?: "");
+		r = engine_env_make(json_object_get(json_object_get(description, "Config"), "Env"),
+				    p->spec.container.environment, &p->env, err);
+	}
+	json_decref(description);
 	if (r == 0)
 		r = find_user(p, err);
 	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
