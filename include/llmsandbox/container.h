@@ -30,6 +30,13 @@ enum sbx_pull {
 SBX_API int sbx_spec_set_dockerfile(struct sbx_spec *spec, const char *file, const char *tag,
 				    struct sbx_error *err);
 
+/*
+ * The folder that the build sees, in place of the one that the Containerfile is in, which then may be
+ * anywhere. NULL: that one. SBX_E_NOT_FOUND.
+ */
+SBX_API int sbx_spec_set_build_context(struct sbx_spec *spec, const char *folder,
+				       struct sbx_error *err);
+
 /* SBX_E_INVALID when there is no such policy. */
 SBX_API int sbx_spec_set_pull(struct sbx_spec *spec, enum sbx_pull pull, struct sbx_error *err);
 

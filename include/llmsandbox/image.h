@@ -34,7 +34,7 @@ struct sbx_image_tool {
 struct sbx_image {
 	char *name;	/* "python"; of an engine "llm-sandbox/python:latest" */
 	char *where;	/* "native", "docker", "podman" */
-	char *source;	/* what it was made of: "mmdebstrap", "tar", "folder"; "" when not known */
+	char *source;	/* of what it was made: "mmdebstrap", "tar", "folder", or a backend; "" when not known */
 	char *path;	/* the folder of its root file system, or NULL: it is an engine's */
 	uint64_t bytes; /* of its files */
 	uint64_t made;	/* seconds since 1970 */
@@ -64,7 +64,8 @@ struct sbx_image_report {
 
 /*
  * Make an image with the tool chain of a language from the packages that this machine's apt is
- * configured to get, by mmdebstrap(1), which must be installed; one of the same name is replaced.
+ * configured to get, by mmdebstrap(1), which must be installed; one of the same name is replaced, and
+ * stays for the sandboxes that use it.
  * As root, or as a user with subordinate ids. Takes a minute or so. SBX_E_NOT_FOUND: no such
  * language, or no mmdebstrap; SBX_E_UNAVAILABLE: it failed, with its own words, or somebody else
  * makes the same image; SBX_E_LIMIT: the disk is too full.
@@ -74,8 +75,10 @@ SBX_API int sbx_image_build(const char *language, const struct sbx_image_make *h
 
 /*
  * Make an image of a tar archive (which may be compressed), as `docker export` and mmdebstrap write
- * it, or of a folder. ret and ret_report may be NULL. SBX_E_INVALID: it is damaged, or no root
- * file system; SBX_E_LIMIT: larger than how->most_bytes, or than the disk.
+ * it, of a folder, or of an image that a backend has: "docker:python:3-slim", "podman:NAME",
+ * "native:NAME". An engine's is not pulled; its variables (PATH) are kept with its files. ret and
+ * ret_report may be NULL. SBX_E_INVALID: it is damaged, no root file system, or for other
+ * processors; SBX_E_LIMIT: larger than how->most_bytes, or than the disk; SBX_E_NOT_FOUND.
  */
 SBX_API int sbx_image_import(const char *from, const struct sbx_image_make *how,
 			     struct sbx_image **ret, struct sbx_image_report *ret_report,
@@ -89,18 +92,11 @@ SBX_API int sbx_image_list(const char *backend, struct sbx_image ***ret, size_t 
 			   struct sbx_error *err);
 SBX_API void sbx_image_free(struct sbx_image *image);
 
-/* backend NULL is "native". Sandboxes that use it lose it. SBX_E_NOT_FOUND. */
+/* backend NULL is "native". SBX_E_NOT_FOUND; SBX_E_UNAVAILABLE while a sandbox uses it. */
 SBX_API int sbx_image_remove(const char *name, const char *backend, struct sbx_error *err);
 
 /* Whether the native backend has such an image, by its name or as a folder: 0, or why not. */
 SBX_API int sbx_image_check(const char *image, struct sbx_error *err);
-
-/*
- * The version of a language's tool chain in an image of the native backend, a name or a folder, which
- * is asked in a sandbox of it; free() *ret. SBX_E_NOT_FOUND when the image does not have it.
- */
-SBX_API int sbx_image_language_version(const char *image, const char *language, char **ret,
-				       struct sbx_error *err);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,29 @@ SBX_API int sbx_language_prepare(const char *id, struct sbx_error *err);
  */
 SBX_API int sbx_language_version(const char *id, char **ret, struct sbx_error *err);
 
+/* What a sandbox finds of a language. */
+struct sbx_tool_chain {
+	const struct sbx_language_info *info;
+	char *version;	/* "3.11.2"; NULL: it is not there, and */
+	char *problem;	/* why: a sentence with what to do; else NULL */
+	enum sbx_code code; /* of the problem; SBX_E_NOT_FOUND: it is not in there */
+	char *image;	/* whose it is, an image or container; NULL: this machine's */
+};
+
+struct sbx_spec;
+
+/*
+ * The tool chains that sandboxes of this spec find: this machine's, or those of its image, container or
+ * Containerfile. They are asked in one short sandbox of it; what an image has is remembered by what
+ * identifies its contents. language is an id or alias, or NULL for all. With an engine and no image each
+ * language has its own, which is asked when the engine has it, and not pulled for this. Free
+ * with sbx_tool_chains_free(). Fails where no such sandbox can be opened.
+ */
+SBX_API int sbx_spec_find_languages(const struct sbx_spec *spec, const char *language,
+				    struct sbx_tool_chain **ret, size_t *ret_count,
+				    struct sbx_error *err);
+SBX_API void sbx_tool_chains_free(struct sbx_tool_chain *list, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

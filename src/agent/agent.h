@@ -29,6 +29,7 @@ struct agent {
 	struct transfer transfer;
 	struct proxy proxy;
 	struct guest guest;
+	bool in_container; /* one of ours, that an engine has made */
 	char **folders; /* to be the user's own, NULL-terminated; or NULL */
 	struct usage usage;
 };

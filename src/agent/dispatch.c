@@ -3,6 +3,7 @@
 
 #include "agent/paths.h"
 #include "agent/send.h"
+#include "agent/surroundings.h"
 #include "base/auto.h"
 #include "base/clock.h"
 
@@ -50,6 +51,8 @@ static int set_up(struct agent *a, const struct wire_frame *frame, struct sbx_er
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot make the work folder '%.128s'", a->setup.workdir);
 	hand_over(a);
+	if (a->in_container)
+		surroundings_look(&ready.surroundings, a->folders, a->setup.uid);
 	r = agent_fence_up(&a->fence, &a->setup, &ready);
 	if (r < 0)
 		return sbx_fail_errno(err, -r, "cannot put the sandbox's fences up");

@@ -215,6 +215,7 @@ int main(int argc, char **argv)
 		guest_arrive(&agent.guest, argv[0]);
 	else if (in_pipes)
 		open_folders((agent.folders = argv + 2));
+	agent.in_container = in_pipes && !agent.guest.is_guest;
 	if ((in_pipes && !move_stdio()) || guard_self() < 0)
 		return 1;
 	open_stream(&agent, in_pipes);

@@ -198,6 +198,10 @@ static int fail_exec(const struct wire_exec *exec, int error, struct sbx_error *
 				"arguments and environment of '%s' are larger than the kernel allows "
 				"(128 KiB each, 2 MiB together)",
 				name);
+	if (error == ENOEXEC)
+		return sbx_fail(err, SBX_E_INVALID,
+				"'%s' is no program for this machine: it is for other processors, or damaged",
+				name);
 	return sbx_fail_errno(err, error, "cannot execute '%s'", name);
 }
 

@@ -111,6 +111,11 @@ const char *const *sbx_place_env(const struct sbx_place *place)
 	return place->backend->env != NULL ? place->backend->env(place) : NULL;
 }
 
+const char *sbx_place_image_name(const struct sbx_place *place)
+{
+	return place->backend->image_name != NULL ? place->backend->image_name(place) : NULL;
+}
+
 const char *sbx_place_image_id(const struct sbx_place *place)
 {
 	return place->backend->image_id != NULL ? place->backend->image_id(place) : NULL;
@@ -147,9 +152,10 @@ void sbx_place_usage_reset(struct sbx_place *place)
 	place->backend->usage_reset(place);
 }
 
-void sbx_place_report(const struct sbx_place *place, struct sbx_report *report)
+void sbx_place_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		      struct sbx_report *report)
 {
-	place->backend->report(place, report);
+	place->backend->report(place, found, report);
 }
 
 void sbx_place_kill(struct sbx_place *place)

@@ -36,6 +36,7 @@ void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolat
 struct sbx_place_usage {
 	uint64_t peak_memory_bytes;
 	uint64_t oom_kills; /* processes that the memory limit has killed so far */
+	bool shared;	    /* what the agent counts is not of this place alone */
 };
 
 /* By name, or NULL. names lists them: "native, fake". */
@@ -61,8 +62,17 @@ struct sbx_backend_image {
 
 struct sbx_backend_import {
 	const char *name, *tools; /* name: "python", for "llm-sandbox/python" */
+	const char *const *env;	  /* variables that it sets, "NAME=value", NULL-terminated; or NULL */
 	uint64_t bytes;		  /* of the archive, a tar, which … */
 	ssize_t (*read)(void *data, size_t len, void *userdata); /* … comes from here; -1 stops it */
+	void *userdata;
+};
+
+#define SBX_IMAGE_ID_MAX 80
+
+struct sbx_backend_export {
+	const char *image; /* as the engine knows it: "python:3-slim" */
+	int (*write)(const void *data, size_t len, void *userdata, struct sbx_error *err);
 	void *userdata;
 };
 
@@ -71,6 +81,10 @@ struct sbx_backend_images {
 		    struct sbx_error *err);
 	int (*import)(const struct sbx_backend_import *import, struct sbx_error *err);
 	int (*remove)(const char *name, struct sbx_error *err);
+	/* What identifies an image that is there ("sha256:…"); none is pulled. SBX_E_NOT_FOUND. */
+	int (*find)(const char *image, char ret_id[SBX_IMAGE_ID_MAX], struct sbx_error *err);
+	/* Write its files as a tar. *ret_env are the variables it sets, for sbx_strv_free(). */
+	int (*export)(const struct sbx_backend_export *export, char ***ret_env, struct sbx_error *err);
 };
 
 /* NULL: the backend keeps none. */
@@ -107,6 +121,9 @@ int sbx_place_setup(const struct sbx_place *place, struct wire_setup *ret, struc
 /* Variables that the place's image sets for programs, "NAME=value", NULL-terminated; or NULL. */
 const char *const *sbx_place_env(const struct sbx_place *place);
 
+/* What people call the image it is of, or the container; NULL where there is none. */
+const char *sbx_place_image_name(const struct sbx_place *place);
+
 /* What identifies the image's contents ("sha256:…"), or NULL where there is none, or none known. */
 const char *sbx_place_image_id(const struct sbx_place *place);
 
@@ -134,8 +151,12 @@ void sbx_place_usage(struct sbx_place *place, struct sbx_place_usage *ret);
 /* Forget the peak so far, where the kernel can: the next usage is of the next run. */
 void sbx_place_usage_reset(struct sbx_place *place);
 
-/* Add the lines that the place answers for (the agent's fences are core's to add). */
-void sbx_place_report(const struct sbx_place *place, struct sbx_report *report);
+/*
+ * Add the lines that the place answers for (the agent's fences are core's to add); found is what the
+ * agent has seen of it.
+ */
+void sbx_place_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		      struct sbx_report *report);
 
 /* End every process in it, at once; the stream then ends. Async-signal-safe. */
 void sbx_place_kill(struct sbx_place *place);

@@ -28,12 +28,14 @@ struct sbx_backend {
 	const char *const *(*env)(const struct sbx_place *place);      /* or NULL: no image, */
 	const char *(*commit_tag)(const struct sbx_place *place); /* and nothing is kept */
 	const char *(*embedded)(const struct sbx_place *place);   /* or NULL: they are not there */
+	const char *(*image_name)(const struct sbx_place *place); /* or NULL */
 	const char *(*image_id)(const struct sbx_place *place);   /* or NULL */
 	const struct sbx_place_sets *(*shown_sets)(const struct sbx_place *place); /* or NULL */
 	int (*failure)(struct sbx_place *place, struct sbx_error *err);
 	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
 	void (*usage_reset)(struct sbx_place *place);
-	void (*report)(const struct sbx_place *place, struct sbx_report *report);
+	void (*report)(const struct sbx_place *place, const struct wire_surroundings *found,
+		       struct sbx_report *report);
 	void (*kill)(struct sbx_place *place);
 	void (*close)(struct sbx_place *place);
 };

@@ -19,6 +19,8 @@ static const struct {
 	{RLIMIT_MEMLOCK, -1, 64 << 10},
 	{RLIMIT_STACK, -1, 8 << 20},
 	{RLIMIT_MSGQUEUE, -1, 64 << 10},
+	/* Timers count as well. Where a user is the machine's own too, most of its signals stay its own. */
+	{RLIMIT_SIGPENDING, -1, 1024},
 };
 
 void sbx_rlimits_set(struct wire_setup *ret, const uint64_t limits[SBX_LIMIT_COUNT],

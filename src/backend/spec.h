@@ -27,6 +27,7 @@ struct sbx_container {
 	char *image;	  /* NULL: the first of these two that the engine has or gets … */
 	char *choices[2]; /* … which core names for a session, by its language */
 	char *dockerfile; /* absolute */
+	char *context;	  /* absolute; NULL: the folder that the dockerfile is in */
 	char *tag;	  /* of what is built */
 	char *id;	  /* of a container that is there already */
 	char *commit_tag;

@@ -30,14 +30,14 @@ static json_t *to_json(const struct sbx_image *image)
 
 static void print_heading(void)
 {
-	printf("%-24s %-8s %7s  %-10s %s\n", "NAME", "BACKEND", "SIZE", "MADE", "TOOLS");
+	printf("%-28s %-8s %7s  %-10s %s\n", "NAME", "BACKEND", "SIZE", "MADE", "TOOLS");
 }
 
 static void print_line(const struct sbx_image *image)
 {
 	char day[KEPT_DAY_MAX];
 
-	printf("%-24s %-8s", image->name, image->where);
+	printf("%-28s %-8s", image->name, image->where);
 	kept_print_size(image->bytes);
 	printf("%-10s", kept_day((uint64_t)image->made, day));
 	for (size_t i = 0; i < image->tool_count; i++)
@@ -191,7 +191,7 @@ static int import_image(const struct invocation *inv)
 	int status;
 
 	if (inv->rest[0] == NULL || inv->rest[1] == NULL || inv->rest[2] != NULL)
-		return usage(inv, "give the name of the image, and the archive or folder that it is made of");
+		return usage(inv, "give the name of the image, and the archive, folder or BACKEND:IMAGE that it is made of");
 	if (command_flags(inv, &settings, &err) < 0)
 		return cli_usage(&err, inv->command->name);
 	m.from = inv->rest[1];
@@ -207,12 +207,15 @@ static int import_image(const struct invocation *inv)
 const struct command cmd_image_import = {
 	.name = "image import",
 	.bit = FOR_IMAGE_IMPORT,
-	.arguments = "NAME TAR|FOLDER [OPTIONS]",
-	.summary = "make an image of an archive or a folder",
+	.arguments = "NAME TAR|FOLDER|BACKEND:IMAGE [OPTIONS]",
+	.summary = "make an image of an archive, a folder, or an engine's image",
 	.mixes = true,
 	.text = "TAR is a root file system as 'docker export' or mmdebstrap(1) writes it, which\n"
-		"may be compressed. It need not be trusted: devices, owners, set-user-id bits and\n"
-		"what leads out of it are not brought in.\n",
+		"may be compressed; BACKEND:IMAGE is one that an engine has, such as\n"
+		"docker:python:3-slim or podman:IMAGE, or one of ours, native:NAME. It need not\n"
+		"be trusted: devices, owners, set-user-id bits and what leads out of it are not\n"
+		"brought in. With --backend an engine gets it, as llm-sandbox/NAME; else the\n"
+		"native backend.\n",
 	.run = import_image,
 };
 
@@ -292,6 +295,6 @@ const struct command cmd_image_remove = {
 	.arguments = "NAME ... [OPTIONS]",
 	.summary = "remove images",
 	.mixes = true,
-	.text = "Sandboxes that use one lose it.\n",
+	.text = "One that a sandbox uses is not removed.\n",
 	.run = remove_images,
 };

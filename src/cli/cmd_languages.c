@@ -1,79 +1,102 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/listing.h"
 #include "cli/trouble.h"
 
-#include <llmsandbox/image.h>
 #include <llmsandbox/language.h>
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* One language and its version, or why there is none. */
-struct entry {
-	const struct sbx_language_info *info;
-	char *version; /* owned */
-	struct sbx_error err;
-};
-
-static struct entry look_up(const struct sbx_language_info *info, const char *image)
+/* Whether all that was found is of one image, which is then no news a line. */
+static const char *find_common(const struct sbx_tool_chain *list, size_t count)
 {
-	struct entry e = {.info = info};
-	int r = image ? sbx_image_language_version(image, info->id, &e.version, &e.err)
-		      : sbx_language_version(info->id, &e.version, &e.err);
-
-	if (r < 0)
-		e.version = NULL;
-	return e;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].image == NULL || strcmp(list[i].image, list[0].image) != 0)
+			return NULL;
+	}
+	return count > 0 ? list[0].image : NULL;
 }
 
-static void print_line(const struct entry *e, const char *image)
+/* An engine may say anything. */
+static void print_tame(const char *text)
 {
-	if (e->version != NULL)
-		printf("%-11s %-11s %s\n", e->info->id, e->info->title, e->version);
-	else if (e->err.code == SBX_E_NOT_FOUND && image != NULL)
-		printf("%-11s %-11s not in the image\n", e->info->id, e->info->title);
-	else if (e->err.code == SBX_E_NOT_FOUND)
-		printf("%-11s %-11s not installed (on Debian: apt-get install %s)\n", e->info->id,
-		       e->info->title, e->info->package);
+	char *tame = listing_tame(text);
+
+	fputs(tame ? tame : "?", stdout);
+	free(tame);
+}
+
+static void print_line(const struct sbx_tool_chain *t, const char *common)
+{
+	printf("%-11s %-11s ", t->info->id, t->info->title);
+	if (t->version != NULL)
+		fputs(t->version, stdout);
+	else if (t->image == NULL && t->code == SBX_E_NOT_FOUND)
+		printf("not installed (on Debian: apt-get install %s)", t->info->package);
+	else if (common != NULL && t->code == SBX_E_NOT_FOUND)
+		fputs("not in the image", stdout);
 	else
-		printf("%-11s %-11s unknown: %s\n", e->info->id, e->info->title, e->err.msg);
+		print_tame(t->problem);
+	if (t->version != NULL && t->image != NULL && common == NULL) {
+		fputs("  in ", stdout);
+		print_tame(t->image);
+	}
+	putchar('\n');
 }
 
-static json_t *to_json(const struct entry *e)
+static json_t *to_json(const struct sbx_tool_chain *t)
 {
 	json_t *aliases = json_array(), *object;
 
-	for (const char *const *alias = e->info->aliases; *alias != NULL; alias++)
+	for (const char *const *alias = t->info->aliases; *alias != NULL; alias++)
 		json_array_append_new(aliases, json_string(*alias));
-	object = json_pack("{s:s, s:s, s:s?, s:o, s:s, s:s}", "id", e->info->id, "title",
-			   e->info->title, "version", e->version, "aliases", aliases, "extension",
-			   e->info->extension, "package", e->info->package);
-	if (e->version == NULL)
-		json_object_set_new(object, "problem", json_string(e->err.msg));
+	object = json_pack("{s:s, s:s, s:s?, s:o, s:s, s:s}", "id", t->info->id, "title",
+			   t->info->title, "version", t->version, "aliases", aliases, "extension",
+			   t->info->extension, "package", t->info->package);
+	if (t->image != NULL)
+		json_object_set_new(object, "image", json_string(t->image));
+	if (t->problem != NULL)
+		json_object_set_new(object, "problem", json_string(t->problem));
 	return object;
 }
 
-static int print_all(bool json, const char *image)
+static int print_json(const struct sbx_tool_chain *list, size_t count)
 {
-	const struct sbx_language_info *info;
-	json_t *list = json ? json_array() : NULL;
+	json_t *array = json_array();
 
-	for (size_t i = 0; (info = sbx_language_at(i)) != NULL; i++) {
-		struct entry e = look_up(info, image);
-
-		if (json)
-			json_array_append_new(list, to_json(&e));
-		else
-			print_line(&e, image);
-		free(e.version);
-	}
-	if (json) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(list);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, to_json(&list[i]));
+	json_dumpf(array, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(array);
 	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
+}
+
+static int print_lines(const struct sbx_tool_chain *list, size_t count)
+{
+	const char *common = find_common(list, count);
+
+	for (size_t i = 0; i < count; i++)
+		print_line(&list[i], common);
+	return fflush(stdout) == 0 ? 0 : STATUS_TROUBLE;
+}
+
+static int print_all(const struct settings *s)
+{
+	struct sbx_tool_chain *list = NULL;
+	struct sbx_error err;
+	size_t count = 0;
+	int status;
+
+	if (sbx_spec_find_languages(s->spec, NULL, &list, &count, &err) < 0)
+		return execute_fail(s, &err);
+	status = s->json ? print_json(list, count) : print_lines(list, count);
+	sbx_tool_chains_free(list, count);
+	return status;
 }
 
 static int run(const struct invocation *inv)
@@ -82,12 +105,9 @@ static int run(const struct invocation *inv)
 	struct sbx_error err;
 	int status;
 
-	if (command_flags(inv, &settings, &err) < 0)
+	if (command_settings(inv, &settings, &err) < 0)
 		return cli_usage(&err, inv->command->name);
-	if (settings.image != NULL && sbx_image_check(settings.image, &err) < 0)
-		status = execute_fail(&settings, &err);
-	else
-		status = print_all(settings.json, settings.image);
+	status = print_all(&settings);
 	settings_done(&settings);
 	return status;
 }
@@ -98,6 +118,8 @@ const struct command cmd_languages = {
 	.arguments = "[OPTIONS]",
 	.summary = "list the languages and the versions of their tool chains",
 	.text = "One line per language: its name for -l, its title, and the version that a\n"
-		"sandbox of this machine or of an image has, or the package that brings it.\n",
+		"sandbox would find, or the package that brings it. With --image, --container or\n"
+		"--dockerfile those of the image are asked, in a short sandbox of it; with an\n"
+		"engine alone each language has an image of its own.\n",
 	.run = run,
 };

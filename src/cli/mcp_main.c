@@ -162,12 +162,21 @@ static int get_limits(struct settings *ret, struct sbx_error *err)
 	return r < 0 ? r : config_load_environment(ret, err);
 }
 
+/* For whoever runs the server: clients have no use for it. */
+static void say_engine_line(const char *line, void *unused)
+{
+	(void)unused;
+	cli_say("%s", line);
+}
+
 static int make_sandbox(const struct settings *s, const struct settings *limits,
 			struct mcp_sandbox **ret, struct sbx_error *err)
 {
 	struct sbx_network *network;
 	struct mcp_sandbox_options options = {
-		.environment = (const char *const *)environ, .limits = limits->spec};
+		.environment = (const char *const *)environ,
+		.limits = limits->spec,
+		.on_engine_line = say_engine_line};
 	int r = settings_make_network(s, &network, err);
 
 	if (r < 0)

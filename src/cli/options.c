@@ -25,7 +25,7 @@
 	{                                                                         \
 		.name = option, .argument = value, .kind = OPTION_TEXT,           \
 		.offset = SETTING(field), .group = GROUP_SANDBOX,                 \
-		.commands = FOR_SANDBOXES, .help = text                           \
+		.commands = FOR_SANDBOXES | FOR_LANGUAGES, .help = text           \
 	}
 #define CONTAINER_VALUE(option, value, function, which, text)                     \
 	{                                                                         \
@@ -111,31 +111,35 @@ static const struct option_row rows[] = {
 			"root of the sandbox: a name of 'image list', a folder, or an engine's image"),
 	CONTAINER_TEXT("dockerfile", "FILE", dockerfile,
 		       "build the image from this file, with the folder that it is in"),
+	CONTAINER_TEXT("context", "FOLDER", context,
+		       "build with this folder, and not the one that the file is in"),
 	CONTAINER_TEXT("tag", "IMAGE", tag, "what the image that is built is called"),
 	CONTAINER_VALUE("pull", "POLICY", settings_set_pull, FOR_TOOLS,
 			"when an image is pulled: missing (default), always or never"),
-	CONTAINER_VALUE("container", "ID", settings_set_container, FOR_SANDBOXES,
+	CONTAINER_VALUE("container", "ID", settings_set_container, FOR_SANDBOXES | FOR_LANGUAGES,
 			"run in this container, which is there already and stays"),
 	CONTAINER_VALUE("environment", "NAME", settings_set_environment, FOR_TOOLS,
-			"environment of micromamba that tools are found in"),
+			"environment of micromamba or conda in the image that tools are found in"),
 	{.name = "runtime-config", .argument = "JSON|@FILE", .kind = OPTION_LIST,
-	 .set = settings_add_runtime_config, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
+	 .set = settings_add_runtime_config, .group = GROUP_SANDBOX,
+	 .commands = FOR_SANDBOXES | FOR_LANGUAGES,
 	 .list_key = "runtime-configs",
 	 .help = "ask the engine for more: an object with docker-py's names, \"mem_limit\""},
 	{.name = "keep-template", .kind = OPTION_FLAG, .offset = SETTING(keep_template),
+	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES | FOR_LANGUAGES,
+	 .help = "keep an image that was pulled or built for this (default)"},
+	{.name = "no-keep-template", .kind = OPTION_VALUE, .set = settings_drop_template,
+	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES | FOR_LANGUAGES,
+	 .help = "remove it at the end, unless it was there before"},
+	{.name = "commit", .argument = "[TAG]", .kind = OPTION_VALUE, .set = settings_set_commit,
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
-	 .help = "keep an image that was pulled or built for this"},
-	CONTAINER_VALUE("commit", "[TAG]", settings_set_commit, FOR_SANDBOXES,
-			"keep the container as an image at its end, under a fresh name or TAG"),
+	 .help = "keep the container as an image at its end, under a fresh name or TAG"},
 	{.name = "skip-environment-setup", .kind = OPTION_FLAG, .offset = SETTING(skip_setup),
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "only what the image has: no libraries can be installed"},
 	{.name = "backend", .argument = "NAME", .kind = OPTION_TEXT, .offset = SETTING(image_backend),
 	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_IMAGES,
 	 .help = "whose images: native (default), docker or podman"},
-	{.name = "image", .argument = "IMAGE", .kind = OPTION_TEXT, .offset = SETTING(image),
-	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_LANGUAGES,
-	 .help = "those of this image, and not of this machine"},
 	{.name = "config", .argument = "FILE", .kind = OPTION_TEXT, .offset = SETTING(config),
 	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_TOOLS,
 	 .help = "read this configuration file instead of the usual ones"},

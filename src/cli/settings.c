@@ -13,7 +13,8 @@
 
 int settings_init(struct settings *s, struct sbx_error *err)
 {
-	*s = (struct settings){0};
+	/* Who types a command types it again: what was pulled or built for it is wanted then. */
+	*s = (struct settings){.keep_template = true};
 	return sbx_spec_new(&s->spec, err);
 }
 
@@ -48,9 +49,9 @@ void settings_done(struct settings *s)
 	free(s->session);
 	free(s->kernel);
 	free(s->artifacts);
-	free(s->image);
 	free(s->image_backend);
 	free(s->dockerfile);
+	free(s->context);
 	free(s->tag);
 	json_decref(s->wishes);
 	free(s->http);

@@ -33,8 +33,8 @@ struct settings {
 		background, waits, offline, show, keep_template, skip_setup;
 	bool any_backend; /* auto: chosen when all else is known */
 	char *language, *code, *config, *workdir, *session, *kernel, *artifacts,
-		*dockerfile, *tag;
-	char *image, *image_backend; /* of commands about images; a sandbox's image is the spec's */
+		*dockerfile, *context, *tag;
+	char *image_backend; /* of commands about images; a sandbox's is the spec's */
 	uint64_t idle_ms, holder_idle_ms; /* 0: the standard above */
 	json_t *wishes; /* an array: note what makes the sandbox, see wishes.h; or NULL */
 	struct mount_wish *mounts;

@@ -74,6 +74,18 @@ int settings_set_commit(struct settings *s, const char *value, const char *where
 	return check(sbx_spec_set_commit(s->spec, !off, on || off ? NULL : value, err), where, err);
 }
 
+/* A flag; in the environment and in files also true and false. */
+int settings_drop_template(struct settings *s, const char *value, const char *where,
+			   struct sbx_error *err)
+{
+	bool off = value != NULL && (strcmp(value, "false") == 0 || strcmp(value, "no") == 0);
+
+	if (value != NULL && !off && strcmp(value, "true") != 0 && strcmp(value, "yes") != 0)
+		return cli_fail(err, SBX_E_INVALID, "%s: '%.64s' is neither true nor false", where, value);
+	s->keep_template = off;
+	return 0;
+}
+
 /* ---- runtime_configs ---- */
 
 static int read_file(const char *path, const char *where, char **ret, struct sbx_error *err)
@@ -129,10 +141,13 @@ int settings_finish_container(struct settings *s, struct sbx_error *err)
 
 	if (s->tag != NULL && s->dockerfile == NULL)
 		return cli_fail(err, SBX_E_INVALID, "--tag needs --dockerfile, whose image it names");
+	if (s->context != NULL && s->dockerfile == NULL)
+		return cli_fail(err, SBX_E_INVALID, "--context needs --dockerfile, which is built with it");
 	if (s->dockerfile != NULL)
 		r = sbx_spec_set_dockerfile(s->spec, s->dockerfile, s->tag, err);
-	if (s->keep_template)
-		sbx_spec_keep_template(s->spec, true);
+	if (r == 0 && s->context != NULL)
+		r = sbx_spec_set_build_context(s->spec, s->context, err);
+	sbx_spec_keep_template(s->spec, s->keep_template);
 	if (s->skip_setup)
 		sbx_spec_skip_environment_setup(s->spec, true);
 	sbx_spec_on_progress(s->spec, say, NULL);

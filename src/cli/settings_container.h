@@ -17,6 +17,10 @@ int settings_set_pull(struct settings *s, const char *value, const char *where,
 int settings_set_commit(struct settings *s, const char *value, const char *where,
 			struct sbx_error *err);
 
+/* The opposite of --keep-template. */
+int settings_drop_template(struct settings *s, const char *value, const char *where,
+			   struct sbx_error *err);
+
 /* JSON, or "@FILE" with it; added to what was given before. */
 int settings_add_runtime_config(struct settings *s, const char *value, const char *where,
 				struct sbx_error *err);

@@ -35,7 +35,7 @@ static int resolve(const struct option_row *o, const char *value, const char *wh
 		return settings_assignment(value, where, ret, err);
 	if (o->set == settings_add_mount)
 		return resolve_path(value, ret, err);
-	if (strcmp(option_name(o), "dockerfile") == 0 ||
+	if (strcmp(option_name(o), "dockerfile") == 0 || strcmp(option_name(o), "context") == 0 ||
 	    (o->set == settings_set_image && value[0] == '.'))
 		return resolve_path(value, ret, err);
 	if (o->set == settings_add_runtime_config)

@@ -23,6 +23,7 @@ void sbx_container_done(struct sbx_container *c)
 {
 	free(c->image);
 	free(c->dockerfile);
+	free(c->context);
 	free(c->tag);
 	free(c->id);
 	free(c->commit_tag);
@@ -80,6 +81,13 @@ int sbx_spec_set_image(struct sbx_spec *spec, const char *image, struct sbx_erro
 	return keep_name(&spec->container.image, image, OF_IMAGES, "an image", err);
 }
 
+int sbx_image_check_foreign(const char *image, struct sbx_error *err)
+{
+	if (is_name(image, OF_IMAGES))
+		return 0;
+	return sbx_fail(err, SBX_E_INVALID, "'%.128s' is no name of an image", image);
+}
+
 int sbx_spec_set_container(struct sbx_spec *spec, const char *id, struct sbx_error *err)
 {
 	return keep_name(&spec->container.id, id, "_.-", "a container", err);
@@ -107,6 +115,22 @@ int sbx_spec_set_dockerfile(struct sbx_spec *spec, const char *file, const char 
 				"cannot build an image from '%.256s': name the Containerfile itself", file);
 	r = keep_name(&spec->container.tag, tag, OF_IMAGES, "an image", err);
 	return r < 0 ? r : keep(&spec->container.dockerfile, path, err);
+}
+
+int sbx_spec_set_build_context(struct sbx_spec *spec, const char *folder, struct sbx_error *err)
+{
+	auto_free char *path = folder ? realpath(folder, NULL) : NULL;
+	struct sbx_error lent;
+	struct stat st;
+
+	err = err ? err : &lent;
+	if (folder != NULL && path == NULL)
+		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
+				"cannot build an image with '%.256s': %s", folder, strerror(errno));
+	if (path != NULL && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return sbx_fail(err, SBX_E_INVALID, "cannot build an image with '%.256s': it is no folder",
+				folder);
+	return keep(&spec->container.context, path, err);
 }
 
 int sbx_spec_set_commit(struct sbx_spec *spec, bool commit, const char *tag, struct sbx_error *err)
@@ -176,8 +200,6 @@ static const char *find_foreign(const struct sbx_container *c)
 		return "a container is attached to";
 	if (c->commit)
 		return "a container is committed";
-	if (c->environment != NULL)
-		return "an environment of micromamba is chosen";
 	return json_object_size(c->runtime) > 0 ? "runtime_configs are passed on" : NULL;
 }
 
@@ -270,6 +292,10 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 				"the image '%.128s' is a folder, which is of the native backend alone; "
 				"'llm-sandbox image import' brings it into an engine",
 				c->image);
+	if (c->environment != NULL && c->image == NULL && !sbx_backend_has_own_tools(spec->backend))
+		return sbx_fail(err, SBX_E_INVALID,
+				"the environment '%.64s' is of an image, and none is named; name one, or choose "
+				"the backend docker or podman", c->environment);
 	if (foreign != NULL && !sbx_backend_has_own_tools(spec->backend))
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s by container engines alone; choose the backend docker or podman", foreign);
@@ -283,6 +309,23 @@ int sbx_container_check(const struct sbx_spec *spec, struct sbx_error *err)
 }
 
 /* ---- the image of a language ---- */
+
+int sbx_explain_lacking_image(const struct sbx_spec *spec, const char *name,
+			      const struct sbx_lang *lang, struct sbx_error *err)
+{
+	bool engine = sbx_backend_has_own_tools(spec->backend);
+
+	if (spec->container.id != NULL)
+		return sbx_fail(err, SBX_E_NOT_FOUND,
+				"the container '%.128s' has no %s: '%s' is not found by its PATH", name,
+				lang->info.title, lang->tools[0]);
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"the image '%.128s' has no %s: '%s' is not found by its PATH; name an image that has it%s%s%s, "
+			"or make one: llm-sandbox image build %s%s%s",
+			name, lang->info.title, lang->tools[0], engine ? " (" : "",
+			engine ? lang->image : "", engine ? ")" : "", lang->info.id,
+			engine ? " --backend " : "", engine ? sbx_backend_name(spec->backend) : "");
+}
 
 void sbx_container_free_choices(struct sbx_spec *copy)
 {

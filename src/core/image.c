@@ -4,15 +4,19 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "base/io.h"
+#include "base/strv.h"
 #include "core/cancel.h"
+#include "core/container.h"
 #include "core/image_debstrap.h"
 #include "core/image_keeper.h"
 #include "core/image_pack.h"
 #include "core/image_recipe.h"
 #include "core/image_store.h"
 #include "core/image_unpack.h"
-#include "core/toolchain.h"
 #include "lang/lang.h"
+
+#include <llmsandbox/language.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +29,7 @@
 #include <time.h>
 
 #define MOST_BYTES  (16ull << 30)
-#define LANGUAGES   32
+#define SAY_BYTES   (64ull << 20)
 
 /* An archive on its way to an engine. */
 struct packed {
@@ -51,52 +55,6 @@ __attribute__((format(printf, 2, 3))) static void say(const struct sbx_image_mak
 
 /* ---- what tool chains it has ---- */
 
-/* Links of the image lead within the image. */
-static bool has_tool(int root_fd, const char *name)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	const char *folder = SBX_LANG_PATH;
-
-	while (*folder != '\0') {
-		size_t len = strcspn(folder, ":");
-		char path[PATH_MAX];
-		long fd;
-
-		snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, name);
-		fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-		if (fd >= 0) {
-			close((int)fd);
-			return true;
-		}
-		folder += len + (folder[len] == ':');
-	}
-	return false;
-}
-
-static bool has_language(int root_fd, const struct sbx_lang *lang)
-{
-	for (size_t i = 0; lang->tools[i] != NULL; i++) {
-		if (!has_tool(root_fd, lang->tools[i]))
-			return false;
-	}
-	return true;
-}
-
-static int ask_language(const char *root, const struct sbx_lang *lang, char ret[SBX_VERSION_MAX],
-			struct sbx_error *err)
-{
-	auto_close int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return sbx_fail_errno(err, errno, "cannot open the image '%.200s'", root);
-	if (!has_language(fd, lang))
-		return sbx_fail(err, SBX_E_NOT_FOUND, "the image has no tool chain for %s", lang->info.title);
-	return sbx_toolchain_ask(lang, root, ret, err);
-}
-
 int sbx_image_check(const char *image, struct sbx_error *err)
 {
 	auto_free char *root = NULL;
@@ -105,51 +63,55 @@ int sbx_image_check(const char *image, struct sbx_error *err)
 	return sbx_image_find_root(image, &root, err ? err : &lent);
 }
 
-int sbx_image_language_version(const char *image, const char *language, char **ret,
-			       struct sbx_error *err)
+static int take_tool(struct sbx_image *image, const struct sbx_tool_chain *found, struct sbx_error *err)
 {
-	const struct sbx_lang *lang = sbx_lang_find(language);
-	char version[SBX_VERSION_MAX];
-	auto_free char *root = NULL;
-	struct sbx_error lent;
-	char *copy;
-	int r;
+	struct sbx_image_tool *t = &image->tools[image->tool_count++];
 
-	err = err ? err : &lent;
-	if (lang == NULL)
-		return sbx_fail(err, SBX_E_NOT_FOUND, "there is no language '%.64s'", language);
-	r = sbx_image_find_root(image, &root, err);
-	if (r == 0)
-		r = ask_language(root, lang, version, err);
-	if (r < 0)
-		return r;
-	copy = strdup(version);
-	if (copy == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot keep a version");
-	*ret = copy;
+	t->language = strdup(found->info->id);
+	t->version = strdup(found->version);
+	if (t->language == NULL || t->version == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
 	return 0;
 }
 
-/* What can be asked on this machine; nothing is missing without it. */
-static int add_tools(struct sbx_image *image, const char *root, struct sbx_error *err)
+/* Of a folder that is there for nobody else yet. */
+static int find_tools(const char *root, char *const *env, struct sbx_tool_chain **ret,
+		      size_t *ret_count)
 {
-	const struct sbx_lang *lang;
+	struct sbx_spec *spec = NULL;
+	struct sbx_error ignored;
+	int r = sbx_spec_new(&spec, &ignored);
 
-	image->tools = calloc(LANGUAGES, sizeof(*image->tools));
-	for (size_t i = 0; image->tools != NULL && (lang = sbx_lang_at(i)) != NULL && i < LANGUAGES; i++) {
-		struct sbx_image_tool *t = &image->tools[image->tool_count];
-		char version[SBX_VERSION_MAX];
-		struct sbx_error ignored;
+	if (r < 0)
+		return r;
+	r = sbx_spec_set_image(spec, root, &ignored);
+	for (; r == 0 && env != NULL && *env != NULL; env++)
+		r = sbx_spec_add_env(spec, *env, &ignored);
+	if (r == 0)
+		r = sbx_spec_find_languages(spec, NULL, ret, ret_count, &ignored);
+	sbx_spec_free(spec);
+	return r;
+}
 
-		if (ask_language(root, lang, version, &ignored) < 0)
-			continue;
-		image->tool_count++;
-		t->language = strdup(lang->info.id);
-		t->version = strdup(version);
-		if (t->language == NULL || t->version == NULL)
-			return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+/* What can be asked on this machine; nothing is missing without it. */
+static int add_tools(struct sbx_image *image, const char *root, char *const *env,
+		     struct sbx_error *err)
+{
+	struct sbx_tool_chain *found = NULL;
+	size_t count = 0;
+	int r = 0;
+
+	if (find_tools(root, env, &found, &count) < 0)
+		return 0;
+	image->tools = calloc(count + 1, sizeof(*image->tools));
+	if (image->tools == NULL)
+		r = sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (found[i].version != NULL)
+			r = take_tool(image, &found[i], err);
 	}
-	return image->tools ? 0 : sbx_fail_errno(err, ENOMEM, "cannot describe an image");
+	sbx_tool_chains_free(found, count);
+	return r;
 }
 
 /* ---- making one ---- */
@@ -162,6 +124,8 @@ struct making {
 	const char *from; /* file or folder */
 	const struct sbx_image_recipe *recipe;
 	const struct sbx_backend_images *images; /* who gets it; NULL: it is kept */
+	const struct sbx_backend_images *owner;	 /* who has it; NULL: it is no engine's */
+	char **env; /* what it sets for programs; owned, or NULL */
 	struct sbx_image_report report;
 };
 
@@ -176,7 +140,7 @@ static int describe(const struct making *m, const char *root, struct sbx_image *
 	image->bytes = m->report.bytes;
 	image->made = (uint64_t)time(NULL);
 	say(m->how, "asking for the versions of its tool chains");
-	r = add_tools(image, root, err);
+	r = add_tools(image, root, m->env, err);
 	if (r < 0)
 		sbx_image_free(image);
 	else
@@ -227,7 +191,8 @@ static int send(const struct making *m, struct packed *p, struct sbx_image *imag
 	off_t end = lseek(p->fd, 0, SEEK_CUR);
 	char tools[512];
 	struct sbx_backend_import import = {
-		.name = m->name, .tools = tools, .bytes = (uint64_t)end, .read = read_packed, .userdata = p};
+		.name = m->name, .tools = tools, .env = (const char *const *)m->env,
+		.bytes = (uint64_t)end, .read = read_packed, .userdata = p};
 	int r;
 
 	write_tools(image, tools, sizeof(tools));
@@ -297,7 +262,7 @@ static int make_staged(struct making *m, const struct sbx_image_store *store, st
 	if (r == 0 && sbx_cancel_is_killed(m->how->cancel))
 		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
 	if (r == 0)
-		r = sbx_image_publish(store, image, err);
+		r = sbx_image_publish(store, image, m->env, err);
 	sbx_image_free(image);
 	return r < 0 ? r : sbx_image_read(store, m->name, ret, err);
 }
@@ -319,6 +284,8 @@ static int make(struct making *m, struct sbx_image **ret, struct sbx_error *err)
 		sbx_image_unstage(&store, m->name);
 	}
 	sbx_image_store_close(&store);
+	sbx_strv_free(m->env);
+	m->env = NULL;
 	if (ret != NULL)
 		*ret = image;
 	else
@@ -412,26 +379,118 @@ static int fill_from_folder(struct making *m, const struct sbx_image_unpack *unp
 	return r < 0 ? r : sbx_image_unpack_folder(unpack, folder, &m->report, err);
 }
 
+/* ---- import, of what a backend has ---- */
+
+/* The files of an engine's image on their way into a file of ours. */
+struct exported {
+	const struct making *m;
+	int fd;
+	uint64_t bytes, most, said;
+};
+
+static int write_exported(const void *data, size_t len, void *userdata, struct sbx_error *err)
+{
+	struct exported *x = userdata;
+	int r;
+
+	if (sbx_cancel_is_killed(x->m->how->cancel))
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "the making of the image was cancelled");
+	x->bytes += len;
+	if (x->bytes > x->most)
+		return sbx_fail(err, SBX_E_LIMIT, "the image is larger than %llu MiB",
+				(unsigned long long)x->most >> 20);
+	r = sbx_write_all(x->fd, data, len);
+	if (r < 0)
+		return sbx_fail(err, r == -ENOSPC ? SBX_E_LIMIT : SBX_E_SYSTEM,
+				"cannot keep what the image has: %s", strerror(-r));
+	if (x->bytes - x->said >= SAY_BYTES) {
+		x->said = x->bytes;
+		say(x->m->how, "%llu MiB", (unsigned long long)x->bytes >> 20);
+	}
+	return 0;
+}
+
+static int fill_from_engine(struct making *m, const struct sbx_image_unpack *unpack,
+			    struct sbx_error *err)
+{
+	auto_close int fd = openat(unpack->root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	/* Headers and padding are of the archive alone. */
+	struct exported x = {.m = m, .fd = fd, .most = unpack->most_bytes + unpack->most_bytes / 4 + (64u << 20)};
+	struct sbx_backend_export export = {.image = m->from, .write = write_exported, .userdata = &x};
+	int r;
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot make a file among the images");
+	say(m->how, "taking '%.200s' out of %s", m->from, m->source);
+	r = m->owner->export(&export, &m->env, err);
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = sbx_fail_errno(err, errno, "cannot read what the image has");
+	say(m->how, "unpacking %llu MiB", (unsigned long long)x.bytes >> 20);
+	return r < 0 ? r : sbx_image_unpack_tar(unpack, read_file, &fd, &m->report, err);
+}
+
+static int fill_from_image(struct making *m, const struct sbx_image_unpack *unpack,
+			   struct sbx_error *err)
+{
+	auto_free char *root = NULL;
+	auto_close int fd = -1;
+	int r = sbx_image_use(m->from, &root, &fd, err);
+
+	if (r == 0)
+		r = sbx_image_find_env(m->from, NULL, &m->env, err);
+	return r < 0 ? r : sbx_image_unpack_folder(unpack, root, &m->report, err);
+}
+
+/* "docker:python:3-slim" is an image that a backend has: true, and m says which. */
+static bool is_of_backend(struct making *m, const char *from)
+{
+	static const char *const backends[] = {"native", "docker", "podman"};
+
+	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+		size_t len = strlen(backends[i]);
+		const struct sbx_backend *backend = sbx_backend_find(backends[i]);
+
+		if (strncmp(from, backends[i], len) != 0 || from[len] != ':' || backend == NULL)
+			continue;
+		m->owner = sbx_backend_images(backend);
+		m->fill = m->owner ? fill_from_engine : fill_from_image;
+		m->from = from + len + 1;
+		m->source = backends[i];
+		return true;
+	}
+	return false;
+}
+
+static int look_at_source(struct making *m, const char *from, struct sbx_error *err)
+{
+	struct stat st;
+
+	if (is_of_backend(m, from))
+		return m->owner ? sbx_image_check_foreign(m->from, err) : sbx_image_check(m->from, err);
+	if (stat(from, &st) < 0)
+		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
+				"%s; an image that an engine has is docker:IMAGE or podman:IMAGE", strerror(errno));
+	if (S_ISDIR(st.st_mode)) {
+		m->source = "folder";
+		m->fill = fill_from_folder;
+	}
+	return 0;
+}
+
 int sbx_image_import(const char *from, const struct sbx_image_make *how, struct sbx_image **ret,
 		     struct sbx_image_report *ret_report, struct sbx_error *err)
 {
 	struct making m = {.how = how, .name = how->name, .source = "tar", .fill = fill_from_archive,
 			   .from = from};
 	struct sbx_error lent;
-	struct stat st;
 	int r;
 
 	err = err ? err : &lent;
 	if (how->name == NULL)
 		return sbx_fail(err, SBX_E_INVALID, "an image that is imported needs a name");
-	if (stat(from, &st) < 0)
-		return sbx_fail(err, errno == ENOENT ? SBX_E_NOT_FOUND : SBX_E_INVALID,
-				"cannot import '%.200s': %s", from, strerror(errno));
-	if (S_ISDIR(st.st_mode)) {
-		m.source = "folder";
-		m.fill = fill_from_folder;
-	}
-	r = sbx_image_find_keeper(how->backend, &m.images, err);
+	r = look_at_source(&m, from, err);
+	if (r == 0)
+		r = sbx_image_find_keeper(how->backend, &m.images, err);
 	if (r == 0)
 		r = make(&m, ret, err);
 	if (r < 0)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/image_store.h"
 
+#include "backend/image_env.h"
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/cache.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "core/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -16,8 +18,11 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#define RECORD_MAX (64u << 10)
+#define RECORD_MAX (256u << 10)
 #define TOOLS_MAX  32
+#define ENV_MAX	   512
+#define USE_TRIES  8
+#define USED	   ".used-"
 
 /* ---- the folder ---- */
 
@@ -101,24 +106,24 @@ static int find_folder(const char *image, char **ret, struct sbx_error *err)
 	return 0;
 }
 
-int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err)
+/* The root of one that is named, as a descriptor too. */
+static int find_named(const char *image, char **ret, int *ret_fd, struct sbx_error *err)
 {
 	auto_close int fd = -1, root_fd = -1;
 	char cache[PATH_MAX], path[128];
 	struct sbx_error ignored;
 	struct stat st;
 
-	if (sbx_image_is_folder(image))
-		return find_folder(image, ret, err);
 	snprintf(path, sizeof(path), "%.64s/root", image);
 	if (sbx_image_check_name(image, &ignored) == 0 && sbx_cache_path(cache))
 		fd = sbx_cache_open("images", false);
 	if (fd >= 0)
-		root_fd = openat(fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		root_fd = openat(fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (root_fd < 0 || fstat(root_fd, &st) < 0 || !sbx_cache_is_ours(&st))
 		return not_found(image, err);
 	if (asprintf(ret, "%s/images/%s", cache, path) < 0)
 		return sbx_fail_errno(err, ENOMEM, "cannot name an image");
+	*ret_fd = take_fd(root_fd);
 	return 0;
 }
 
@@ -139,6 +144,48 @@ bool sbx_image_has_room(const char *root, const char *inside)
 		return true;
 	fd = sbx_beneath_open(root_fd, inside + 1, O_PATH);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err)
+{
+	auto_close int fd = -1;
+
+	return sbx_image_is_folder(image) ? find_folder(image, ret, err)
+					  : find_named(image, ret, &fd, err);
+}
+
+static bool is_at(const char *path, int fd)
+{
+	struct stat there, ours;
+
+	return stat(path, &there) == 0 && fstat(fd, &ours) == 0 && there.st_ino == ours.st_ino &&
+	       there.st_dev == ours.st_dev;
+}
+
+/* While it is locked it may have been replaced by another, or be on its way out. */
+static int use_named(const char *image, char **ret_root, int *ret_fd, struct sbx_error *err)
+{
+	for (int tries = 0; tries < USE_TRIES; tries++) {
+		auto_free char *root = NULL;
+		auto_close int fd = -1;
+		int r = find_named(image, &root, &fd, err);
+
+		if (r < 0)
+			return r;
+		if (flock(fd, LOCK_SH | LOCK_NB) < 0 || !is_at(root, fd))
+			continue;
+		*ret_root = take_ptr(root);
+		*ret_fd = take_fd(fd);
+		return 0;
+	}
+	return sbx_fail(err, SBX_E_UNAVAILABLE, "the image '%.64s' is being removed or replaced", image);
+}
+
+int sbx_image_use(const char *image, char **ret_root, int *ret_fd, struct sbx_error *err)
+{
+	*ret_fd = -1;
+	return sbx_image_is_folder(image) ? find_folder(image, ret_root, err)
+					  : use_named(image, ret_root, ret_fd, err);
 }
 
 /* ---- the record ---- */
@@ -221,26 +268,31 @@ static struct sbx_image *from_json(const char *name, const json_t *record)
 	return NULL;
 }
 
+/* The caller's, or NULL. */
+static json_t *read_record(int images_fd, const char *name)
+{
+	auto_free char *text = NULL;
+	struct sbx_error ignored;
+	char path[128];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%.64s/image.json", name);
+	if (sbx_image_check_name(name, &ignored) < 0 ||
+	    sbx_read_file(images_fd, path, RECORD_MAX, &text, &len, &ignored) < 0)
+		return NULL;
+	return json_loadb(text, len, 0, NULL);
+}
+
 int sbx_image_read(const struct sbx_image_store *store, const char *name, struct sbx_image **ret,
 		   struct sbx_error *err)
 {
-	auto_free char *text = NULL;
-	struct sbx_image *image = NULL;
-	json_t *record = NULL;
-	char path[128];
-	size_t len;
 	int r = sbx_image_check_name(name, err);
+	json_t *record = r == 0 ? read_record(store->fd, name) : NULL;
+	struct sbx_image *image = record ? from_json(name, record) : NULL;
 
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "%s/image.json", name);
-	if (sbx_read_file(store->fd, path, RECORD_MAX, &text, &len, err) == 0)
-		record = json_loadb(text, len, 0, NULL);
-	if (record != NULL)
-		image = from_json(name, record);
 	json_decref(record);
 	if (image == NULL)
-		return not_found(name, err);
+		return r < 0 ? r : not_found(name, err);
 	if (asprintf(&image->path, "%s/%s/root", store->path, name) < 0) {
 		image->path = NULL;
 		sbx_image_free(image);
@@ -250,14 +302,58 @@ int sbx_image_read(const struct sbx_image_store *store, const char *name, struct
 	return 0;
 }
 
-static int write_record(int folder_fd, const struct sbx_image *image, struct sbx_error *err)
+int sbx_image_find_env(const char *image, const char *environment, char ***ret,
+		       struct sbx_error *err)
+{
+	auto_close int fd = sbx_image_is_folder(image) ? -1 : sbx_cache_open("images", false);
+	json_t *record = fd >= 0 ? read_record(fd, image) : NULL;
+	const json_t *env = json_object_get(record, "env");
+	int r = 0;
+
+	*ret = NULL;
+	if (environment != NULL || json_array_size(env) > 0)
+		r = sbx_image_env_make(env, environment, ret, err);
+	json_decref(record);
+	return r;
+}
+
+bool sbx_image_find_id(const char *image, char *ret, size_t size)
+{
+	auto_close int fd = sbx_image_is_folder(image) ? -1 : sbx_cache_open("images", false);
+	struct sbx_error ignored;
+	struct stat st;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%.64s/image.json", image);
+	if (fd < 0 || sbx_image_check_name(image, &ignored) < 0 ||
+	    fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	snprintf(ret, size, "native %.64s %llu %lld.%09ld", image, (unsigned long long)st.st_ino,
+		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	return true;
+}
+
+/* What is no text cannot be in the record, and is left out. */
+static json_t *env_to_json(char *const *env)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; env != NULL && env[i] != NULL && i < ENV_MAX; i++)
+		json_array_append_new(list, json_string(env[i]));
+	return list;
+}
+
+static int write_record(int folder_fd, const struct sbx_image *image, char *const *env,
+			struct sbx_error *err)
 {
 	auto_close int fd = openat(folder_fd, "image.json",
 				   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	json_t *record = to_json(image);
-	auto_free char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+	auto_free char *text = NULL;
 	int r;
 
+	json_object_set_new(record, "env", env_to_json(env));
+	text = record ? json_dumps(record, JSON_COMPACT) : NULL;
 	json_decref(record);
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe an image");
@@ -294,10 +390,58 @@ static void remove_folder(const struct sbx_image_store *store, const char *prefi
 		sbx_remove_tree(path);
 }
 
+/* Nobody uses the image in this folder, and nobody will while *ret_fd is open. */
+static bool take_alone(const struct sbx_image_store *store, const char *folder, int *ret_fd)
+{
+	char path[NAME_MAX + 8];
+
+	snprintf(path, sizeof(path), "%.*s/root", NAME_MAX, folder);
+	*ret_fd = openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret_fd < 0 || flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Sandboxes that use what was replaced go on with it, until they end. */
+static void sweep_used(const struct sbx_image_store *store)
+{
+	int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (folder == NULL && fd >= 0)
+		close(fd);
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		auto_close int root_fd = -1;
+
+		if (strncmp(entry->d_name, USED, strlen(USED)) == 0 &&
+		    take_alone(store, entry->d_name, &root_fd))
+			remove_folder(store, "", entry->d_name);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}
+
+/* What was put aside: thrown away, or kept for those who use it. */
+static void drop_old(const struct sbx_image_store *store, const char *name)
+{
+	auto_close int fd = -1;
+	char old[96], used[128];
+	struct stat st;
+
+	snprintf(old, sizeof(old), ".old-%.64s", name);
+	if (take_alone(store, old, &fd)) {
+		remove_folder(store, "", old);
+		return;
+	}
+	snprintf(used, sizeof(used), USED "%.64s-%llu", name,
+		 fstat(fd, &st) == 0 ? (unsigned long long)st.st_ino : 0);
+	renameat(store->fd, old, store->fd, used);
+}
+
 void sbx_image_unstage(const struct sbx_image_store *store, const char *name)
 {
 	remove_folder(store, ".new-", name);
-	remove_folder(store, ".old-", name);
+	drop_old(store, name);
+	sweep_used(store);
 }
 
 static int make_folder(int fd, const char *path, mode_t mode, struct sbx_error *err)
@@ -328,7 +472,7 @@ int sbx_image_stage(const struct sbx_image_store *store, const char *name, int *
 }
 
 int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_image *image,
-		      struct sbx_error *err)
+		      char *const *env, struct sbx_error *err)
 {
 	auto_close int fd = -1;
 	char new[96], old[96];
@@ -339,7 +483,7 @@ int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_imag
 	fd = openat(store->fd, new, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return sbx_fail_errno(err, errno, "cannot open '%s'", new);
-	r = write_record(fd, image, err);
+	r = write_record(fd, image, env, err);
 	if (r < 0)
 		return r;
 	if (renameat(store->fd, image->name, store->fd, old) < 0 && errno != ENOENT)
@@ -353,10 +497,14 @@ int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_imag
 
 int sbx_image_discard(const struct sbx_image_store *store, const char *name, struct sbx_error *err)
 {
+	auto_close int fd = -1;
 	char old[96];
 
 	snprintf(old, sizeof(old), ".old-%.64s", name);
 	sbx_image_unstage(store, name);
+	if (!take_alone(store, name, &fd))
+		return sbx_fail(err, SBX_E_UNAVAILABLE,
+				"a sandbox uses the image '%s'; end it, and then remove the image", name);
 	if (renameat(store->fd, name, store->fd, old) < 0)
 		return errno == ENOENT ? not_found(name, err)
 				       : sbx_fail_errno(err, errno, "cannot remove the image '%s'", name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where images for the native backend are kept, below the cache folder (core/cache.h):
+ * Where images for the native backend are kept, below the cache folder (base/cache.h):
  *
  *	images/NAME/root/	the root file system: files of ours, and nobody else can write to them
  *	images/NAME/image.json	what it is; there is an image when this file is there
@@ -8,7 +8,10 @@
  *	images/.new-NAME/	half-made; whoever gets the lock of NAME may throw it away
  *	images/.old-NAME/	on its way out, in the same way
  *
- * All of it may be deleted at any time; sandboxes that use it lose it.
+ *	images/.used-*		was replaced while sandboxes use it; gone when they are and the next is made
+ *
+ * A sandbox holds a shared lock of the root that it uses; whoever gets it alone may throw the root away.
+ * All of it may be deleted by hand at any time; sandboxes that use it lose it then.
  */
 #pragma once
 
@@ -44,6 +47,22 @@ int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err);
  */
 bool sbx_image_has_room(const char *root, const char *inside);
 
+/*
+ * For as long as *ret_fd is open nobody takes the image away; -1 for a folder, which is its owner's.
+ * As with sbx_image_find_root().
+ */
+int sbx_image_use(const char *image, char **ret_root, int *ret_fd, struct sbx_error *err);
+
+/*
+ * The variables that an image sets for programs, as sbx_image_env_make() has them, or NULL for none;
+ * environment is one of micromamba, or NULL.
+ */
+int sbx_image_find_env(const char *image, const char *environment, char ***ret,
+		       struct sbx_error *err);
+
+/* What identifies the contents of an image that is named, by its record; false: nothing does. */
+bool sbx_image_find_id(const char *image, char *ret, size_t size);
+
 /* Take the lock of a name; SBX_E_UNAVAILABLE at once when somebody has it. */
 int sbx_image_lock(const struct sbx_image_store *store, const char *name, int *ret_fd,
 		   struct sbx_error *err);
@@ -53,11 +72,14 @@ int sbx_image_stage(const struct sbx_image_store *store, const char *name, int *
 		    struct sbx_error *err);
 void sbx_image_unstage(const struct sbx_image_store *store, const char *name);
 
-/* Under the lock: what was staged is the image now, in place of the one before. */
+/*
+ * Under the lock: what was staged is the image now, in place of the one before. env are the variables
+ * that it sets, NULL-terminated, or NULL.
+ */
 int sbx_image_publish(const struct sbx_image_store *store, const struct sbx_image *image,
-		      struct sbx_error *err);
+		      char *const *env, struct sbx_error *err);
 
-/* Under the lock. */
+/* Under the lock; SBX_E_UNAVAILABLE when a sandbox uses it. */
 int sbx_image_discard(const struct sbx_image_store *store, const char *name, struct sbx_error *err);
 
 int sbx_image_read(const struct sbx_image_store *store, const char *name, struct sbx_image **ret,

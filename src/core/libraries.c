@@ -234,13 +234,14 @@ static int find_native_tools(const struct sbx_session *session, const struct sbx
 	int r = sbx_image_find_root(spec->container.image, &ret->root, err);
 
 	if (r == 0)
-		r = sbx_toolchain_key(lang, ret->root, key, err);
+		r = sbx_toolchain_key(lang, ret->root, sbx_session_tool_path(session), key, err);
 	if (r < 0)
 		return r;
 	ret->key = strdup(key);
 	ret->known = (struct sbx_tools){
 		.backend = spec->backend,
-		.image = ret->root,
+		.image = spec->container.image,
+		.environment = spec->container.environment,
 		.name = spec->container.image,
 		.title = spec->container.image,
 		.key = ret->key,

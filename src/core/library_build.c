@@ -402,13 +402,8 @@ static int prepare(struct installation *in, struct sbx_error *err)
 /* Whether a program is in a folder of PATH; a link to one counts. */
 static bool has_tool(struct installation *in, const char *name)
 {
-	const char *const *env = sbx_place_env(in->session->place);
-	const char *folder = SBX_LANG_PATH;
+	const char *folder = sbx_session_tool_path(in->session);
 
-	for (; env != NULL && *env != NULL; env++) {
-		if (strncmp(*env, "PATH=", 5) == 0)
-			folder = *env + 5;
-	}
 	while (*folder != '\0') {
 		size_t len = strcspn(folder, ":");
 		struct sbx_file_info info;

@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "base/sha256.h"
 #include "base/strv.h"
-#include "core/cache.h"
+#include "base/cache.h"
 #include "core/library_files.h"
 #include "core/image_store.h"
 #include "core/library_json.h"

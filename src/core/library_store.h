@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where library sets are kept, below the cache folder (core/cache.h):
+ * Where library sets are kept, below the cache folder (base/cache.h):
  *
  *	libraries/lock		held for the moments in which sets come and go
  *	libraries/index/ID.json	what a set is; there is a set when this file is there

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/strv.h"
-#include "core/cache.h"
+#include "base/cache.h"
 #include "core/library_lines.h"
 #include "core/package_config.h"
 #include "core/toolchain.h"

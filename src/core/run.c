@@ -8,6 +8,7 @@
 #include "base/strv.h"
 #include "core/artifacts.h"
 #include "core/cell.h"
+#include "core/container.h"
 #include "core/env.h"
 #include "core/operation.h"
 #include "core/result.h"
@@ -405,14 +406,13 @@ static int run_program(struct sbx_operation *op, const struct sbx_run *run, stru
 int sbx_explain_missing_tool(const struct sbx_session *session, const struct sbx_lang *lang, int r,
 			     struct sbx_error *err)
 {
+	const struct sbx_spec *spec = session->spec;
+	const char *name = sbx_place_image_name(session->place) ?: spec->container.image;
+
 	if (r == 0 || err->code != SBX_E_NOT_FOUND)
 		return r;
-	if (sbx_backend_has_own_tools(session->spec->backend))
-		return sbx_wrap(err, "%s is not in the image; it is in '%s', for example", lang->info.title,
-				lang->image);
-	if (session->spec->container.image != NULL)
-		return sbx_wrap(err, "%s is not in the image; 'llm-sandbox image build %s' makes one that has it",
-				lang->info.title, lang->info.id);
+	if (name != NULL)
+		return sbx_explain_lacking_image(spec, name, lang, err);
 	sbx_wrap(err, "%s is not installed (on Debian: apt-get install %s)", lang->info.title,
 		 lang->info.package);
 	return r;

@@ -27,10 +27,7 @@ static int set_limit(struct sbx_spec *spec, const char *name, enum sbx_limit lim
 {
 	int r = sbx_spec_set_limit(spec, limit, value, err);
 
-	if (r < 0)
-		return sbx_wrap(err, "runtime_configs: '%s'", name);
-	spec->container.unlimited &= ~(1u << limit);
-	return 0;
+	return r < 0 ? sbx_wrap(err, "runtime_configs: '%s'", name) : 0;
 }
 
 /* No limit of the container's: what tools are told of it is then what the machine has. */
@@ -187,11 +184,32 @@ static const struct {
 	set_fn *set;
 } rows[] = {
 	{"mem_limit", set_memory},	 {"pids_limit", set_processes},
-	{"cpu_period", check_cpu_period}, {"cpu_quota", set_cpu_quota},
-	{"cpu_count", set_cpu_count},	 {"cpus", set_cpu_count},
+	{"cpu_count", set_cpu_count},	 {"cpu_period", check_cpu_period},
+	{"cpu_quota", set_cpu_quota},	 {"cpus", set_cpu_count},
 	{"nano_cpus", set_nano_cpus},	 {"user", set_user},
 	{"working_dir", set_workdir},	 {"environment", add_variables},
 };
+
+/* All of them say how many CPUs there are; cpu_count, which engines pass over on Linux, gives way. */
+static int check_cpus(const json_t *configs, struct sbx_error *err)
+{
+	static const char *const names[] = {"cpu_quota", "cpus", "nano_cpus"};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const json_t *value = json_object_get(configs, names[i]);
+
+		if (value == NULL || json_is_null(value))
+			continue;
+		if (first != NULL)
+			return sbx_fail(err, SBX_E_INVALID,
+					"runtime_configs: '%s' and '%s' both say how many CPUs there are; name "
+					"one of them",
+					first, names[i]);
+		first = names[i];
+	}
+	return 0;
+}
 
 static int apply(struct sbx_spec *spec, const json_t *configs, json_t *rest, struct sbx_error *err)
 {
@@ -236,6 +254,8 @@ static int set_configs(struct sbx_spec *spec, const json_t *configs, struct sbx_
 		return sbx_fail_errno(err, ENOMEM, "cannot keep runtime_configs");
 	memcpy(limits, spec->limits, sizeof(limits));
 	r = engine_runtime_check(merged, err);
+	if (r == 0)
+		r = check_cpus(configs, err);
 	if (r == 0)
 		r = apply(spec, configs, merged, err);
 	if (r < 0) {

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/strv.h"
 #include "core/cancel.h"
 #include "core/container.h"
 #include "core/image_store.h"
@@ -32,7 +33,7 @@ static const struct fence_row fence_rows[WIRE_FENCE_COUNT] = {
 	[WIRE_FENCE_CAPABILITIES] = {"capabilities", "none in any set, securebits locked"},
 	[WIRE_FENCE_NO_NEW_PRIVS] = {"no-new-privileges", "set-user-id files raise nothing"},
 	[WIRE_FENCE_USER] = {"separate user", "programs do not share the agent's user"},
-	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue"},
+	[WIRE_FENCE_RLIMIT] = {"rlimits", "core, nofile, nproc, fsize, memlock, stack, msgqueue, sigpending"},
 };
 
 static const char *fence_problem(enum wire_fence fence, uint32_t sys_errno)
@@ -152,6 +153,7 @@ static int greet(struct sbx_session *s, struct sbx_cancel *cancel, struct sbx_er
 	if (!wire_ready_parse(frame.payload, frame.len, &ready))
 		return sbx_fail(err, SBX_E_PROTOCOL, "the sandbox sent a malformed READY");
 	report_fences(s, &ready);
+	sbx_place_report(s->place, &ready.surroundings, &s->report);
 	return 0;
 }
 
@@ -167,7 +169,6 @@ int sbx_session_greet(struct sbx_session *s, struct sbx_cancel *cancel, struct s
 		s->broken = true;
 		return r;
 	}
-	sbx_place_report(s->place, &s->report);
 	s->create_ns = sbx_now_ns() - s->opened_ns;
 	s->greeting_ns = sbx_now_ns() - start;
 	s->greeted = true;
@@ -207,14 +208,17 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 {
 	struct sbx_spec copy = *s->spec;
 	auto_free char *root = NULL;
+	const struct sbx_container *c = &s->spec->container;
 	int r = sbx_container_check(&copy, err);
 
 	if (r < 0)
 		return r;
 	if (sbx_backend_has_own_tools(copy.backend)) {
 		r = sbx_container_choose(&copy, err);
-	} else if (copy.container.image != NULL) {
-		r = sbx_image_find_root(copy.container.image, &root, err);
+	} else if (c->image != NULL) {
+		r = sbx_image_use(c->image, &root, &s->image_fd, err);
+		if (r == 0)
+			r = sbx_image_find_env(c->image, c->environment, &s->image_env, err);
 		copy.root = root;
 		if (r == 0 && sbx_image_has_room(root, SBX_LIBRARIES_INSIDE))
 			sbx_libraries_show(&s->libraries, &copy);
@@ -263,6 +267,7 @@ int sbx_session_open(const struct sbx_spec *spec, struct sbx_session **ret, stru
 	s->spec = spec;
 	s->opened_ns = sbx_now_ns();
 	s->link.wake_fd = -1;
+	s->image_fd = -1;
 	sbx_libraries_init(&s->libraries);
 	sbx_kernels_init(&s->kernels);
 	r = start(s, err);
@@ -288,6 +293,9 @@ void sbx_session_close(struct sbx_session *s)
 	sbx_turn_done(&s->turn);
 	sbx_libraries_done(&s->libraries);
 	sbx_session_artifacts_done(&s->artifacts);
+	if (s->image_fd >= 0)
+		close(s->image_fd);
+	sbx_strv_free(s->image_env);
 	free(s->support);
 	free(s);
 }
@@ -303,6 +311,8 @@ void sbx_session_usage(const struct sbx_session *s, struct sbx_place_usage *ret)
 	const struct sbx_place_usage *told = &s->told;
 
 	sbx_place_usage(s->place, ret);
+	if (ret->shared)
+		return;
 	if (told->oom_kills > ret->oom_kills)
 		ret->oom_kills = told->oom_kills;
 	if (told->peak_memory_bytes > ret->peak_memory_bytes &&
@@ -314,6 +324,22 @@ void sbx_session_usage_reset(struct sbx_session *s)
 {
 	s->earlier_peak = s->told.peak_memory_bytes;
 	sbx_place_usage_reset(s->place);
+}
+
+const char *const *sbx_session_image_env(const struct sbx_session *s)
+{
+	return s->image_env ? (const char *const *)s->image_env : sbx_place_env(s->place);
+}
+
+const char *sbx_session_tool_path(const struct sbx_session *s)
+{
+	const char *const *env = sbx_session_image_env(s);
+
+	for (; env != NULL && *env != NULL; env++) {
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	}
+	return SBX_LANG_PATH;
 }
 
 const char *sbx_session_scratch(const struct sbx_session *s)

@@ -46,6 +46,8 @@ struct sbx_session {
 	atomic_bool broken;  /* the stream cannot be used any more */
 	struct sbx_libraries libraries;
 	struct sbx_session_artifacts artifacts; /* by the turn, but folders */
+	int image_fd;	      /* keeps an image of ours from being removed; -1: there is none */
+	char **image_env;     /* what it sets for programs; owned, or NULL: the place knows */
 	char *_Atomic support; /* see core/support.h; owned; NULL: not inside yet */
 	struct sbx_kernels kernels;
 	struct sbx_process *processes; /* in the background; guarded by turn.lock */
@@ -88,6 +90,10 @@ void sbx_session_stop_keeping(struct sbx_session *session);
 
 int sbx_turn_init(struct sbx_turn *turn, struct sbx_error *err);
 void sbx_turn_done(struct sbx_turn *turn);
+
+/* What the image sets for programs, "NAME=value", or NULL; and where its tools are looked for. */
+const char *const *sbx_session_image_env(const struct sbx_session *session);
+const char *sbx_session_tool_path(const struct sbx_session *session);
 
 /* Where the compiler's files go: /tmp where the sandbox has one of its own. */
 const char *sbx_session_scratch(const struct sbx_session *session);

@@ -114,6 +114,7 @@ int sbx_spec_set_limit(struct sbx_spec *spec, enum sbx_limit limit, uint64_t val
 				info->name, (unsigned long long)value,
 				(unsigned long long)info->least, (unsigned long long)info->most);
 	spec->limits[limit] = value;
+	spec->container.unlimited &= ~(1u << limit);
 	return 0;
 }
 

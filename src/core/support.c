@@ -3,7 +3,7 @@
 
 #include "base/auto.h"
 #include "base/io.h"
-#include "core/cache.h"
+#include "base/cache.h"
 #include "core/transfer.h"
 #include "lang/support.h"
 

@@ -4,7 +4,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/strv.h"
-#include "core/cache.h"
+#include "base/cache.h"
 
 #include <llmsandbox/language.h>
 #include <llmsandbox/session.h>
@@ -128,13 +128,12 @@ static void keep_version(const struct sbx_lang *lang, const char *version)
 /* ---- tools of an image ---- */
 
 /* Links of an image lead within it. */
-static bool find_in_root(int root_fd, const char *name, struct stat *ret)
+static bool find_in_root(int root_fd, const char *folder, const char *name, struct stat *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	const char *folder = SBX_LANG_PATH;
 
 	while (*folder != '\0') {
 		size_t len = strcspn(folder, ":");
@@ -150,12 +149,12 @@ static bool find_in_root(int root_fd, const char *name, struct stat *ret)
 	return false;
 }
 
-static bool add_tool(int root_fd, const char *name, struct sbx_sha256 *hash)
+static bool add_tool(int root_fd, const char *path, const char *name, struct sbx_sha256 *hash)
 {
 	char text[256];
 	struct stat st;
 
-	if (!find_in_root(root_fd, name, &st))
+	if (!find_in_root(root_fd, path, name, &st))
 		return false;
 	snprintf(text, sizeof(text), "%.64s %llu %lld %lld.%09ld %lld.%09ld", name,
 		 (unsigned long long)st.st_ino, (long long)st.st_size,
@@ -165,8 +164,8 @@ static bool add_tool(int root_fd, const char *name, struct sbx_sha256 *hash)
 	return true;
 }
 
-int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, char ret[SBX_SHA256_HEX],
-		      struct sbx_error *err)
+int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, const char *path,
+		      char ret[SBX_SHA256_HEX], struct sbx_error *err)
 {
 	auto_close int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct sbx_sha256 hash = SBX_SHA256_INIT;
@@ -174,12 +173,13 @@ int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, char ret[SB
 	if (fd < 0)
 		return sbx_fail_errno(err, errno, "cannot open the image '%.200s'", root);
 	sbx_sha256_add(&hash, root, strlen(root) + 1);
+	sbx_sha256_add(&hash, path, strlen(path) + 1);
 	for (size_t i = 0; lang->tools[i] != NULL; i++) {
-		if (!add_tool(fd, lang->tools[i], &hash))
+		if (!add_tool(fd, path, lang->tools[i], &hash))
 			return sbx_fail(err, SBX_E_NOT_FOUND, "the image has no tool chain for %s",
 					lang->info.title);
 	}
-	if (!add_tool(fd, lang->install->tool, &hash))
+	if (!add_tool(fd, path, lang->install->tool, &hash))
 		return sbx_fail(err, SBX_E_NOT_FOUND,
 				"libraries of %s are installed by '%s', which is not in the image (on Debian: "
 				"apt-get install %s)",
@@ -220,21 +220,14 @@ static int run_in_sandbox(const struct sbx_spec *spec, const struct sbx_command 
 	return r;
 }
 
-int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[SBX_VERSION_MAX],
-		      struct sbx_error *err)
+int sbx_toolchain_ask_in(struct sbx_session *session, const struct sbx_lang *lang,
+			 char ret[SBX_VERSION_MAX], struct sbx_error *err)
 {
-	struct sbx_command command = {.argv = lang->version};
+	const struct sbx_command command = {.argv = lang->version};
 	struct sbx_result *result = NULL;
-	struct sbx_spec *spec = NULL;
 	bool found;
-	int r = sbx_spec_new(&spec, err);
+	int r = sbx_session_exec(session, &command, &result, err);
 
-	if (r < 0)
-		return r;
-	r = image ? sbx_spec_set_image(spec, image, err) : 0;
-	if (r == 0)
-		r = run_in_sandbox(spec, &command, &result, err);
-	sbx_spec_free(spec);
 	if (r < 0)
 		return sbx_wrap(err, "cannot ask %s for its version", lang->version[0]);
 	/* java and older tools answer on stderr. */
@@ -247,13 +240,30 @@ int sbx_toolchain_ask(const struct sbx_lang *lang, const char *image, char ret[S
 	return found ? 0 : -SBX_E_UNAVAILABLE;
 }
 
+/* In a sandbox of this machine. */
+static int ask(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX], struct sbx_error *err)
+{
+	struct sbx_session *session = NULL;
+	struct sbx_spec *spec = NULL;
+	int r = sbx_spec_new(&spec, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_session_open(spec, &session, err);
+	if (r == 0)
+		r = sbx_toolchain_ask_in(session, lang, ret, err);
+	sbx_session_close(session);
+	sbx_spec_free(spec);
+	return r;
+}
+
 static int get_version(const struct sbx_lang *lang, char ret[SBX_VERSION_MAX], struct sbx_error *err)
 {
 	int r = sbx_toolchain_check(lang, err);
 
 	if (r < 0 || recall_version(lang, ret))
 		return r;
-	r = sbx_toolchain_ask(lang, NULL, ret, err);
+	r = ask(lang, ret, err);
 	if (r == 0)
 		keep_version(lang, ret);
 	return r;

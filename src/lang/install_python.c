@@ -75,6 +75,15 @@ static const char list[] =
 	"        digest = 'record-sha256:' + hashlib.sha256(open(record, 'rb').read()).hexdigest()\n"
 	"    print(name, version, digest)\n";
 
+/* matplotlib looks at every font of the machine when it is first used: its list is made once for the set. */
+static const char fonts[] =
+	"import os, sys\n"
+	"folder = sys.argv[1]\n"
+	"if os.path.isdir(folder + '/matplotlib'):\n"
+	"    os.environ['MPLCONFIGDIR'] = folder + '/.matplotlib'\n"
+	"    sys.path.insert(0, folder)\n"
+	"    import matplotlib.font_manager\n";
+
 /*
  * Wheels alone: to build another thing is to run its code. Byte code that is never checked
  * against its source, because copies of files get new times; without it every run would compile
@@ -114,6 +123,7 @@ const struct sbx_lang_install sbx_install_python = {
 		{SBX_STEP_MAY_FAIL, SBX_ARGV("python3", "-I", "-m", "compileall", "-q", "-j", "0",
 					     "--invalidation-mode", "unchecked-hash", "-s", "{set}",
 					     "-p", "{final}", "{set}")},
+		{SBX_STEP_MAY_FAIL, SBX_ARGV("python3", "-I", "-c", fonts, "{set}")},
 		{0, NULL},
 	},
 	.parse = sbx_install_parse_line,

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION	 4
+#define WIRE_VERSION	 5
 #define WIRE_HEADER_SIZE 9u
 #define WIRE_PAYLOAD_MAX 65536u
 #define WIRE_MESSAGE_MAX (4u << 20)

@@ -127,11 +127,40 @@ void wire_setup_done(struct wire_setup *m)
 
 /* ---- READY ---- */
 
+static void surroundings_format(struct sbx_buf *b, const struct wire_surroundings *m)
+{
+	wire_put_u8(b, m->known);
+	wire_put_u8(b, m->seccomp);
+	wire_put_u8(b, m->read_only_root);
+	wire_put_u64(b, m->memory_bytes);
+	wire_put_u64(b, m->processes);
+	wire_put_u64(b, m->cpu_milli);
+	wire_put_u64(b, m->disk_bytes);
+	wire_put_u64(b, m->capabilities);
+	wire_put_u32(b, m->interfaces);
+	wire_put_u32(b, m->host_uid);
+}
+
+static void surroundings_parse(struct wire_reader *r, struct wire_surroundings *ret)
+{
+	ret->known = wire_get_u8(r) != 0;
+	ret->seccomp = wire_get_u8(r) != 0;
+	ret->read_only_root = wire_get_u8(r) != 0;
+	ret->memory_bytes = wire_get_u64(r);
+	ret->processes = wire_get_u64(r);
+	ret->cpu_milli = wire_get_u64(r);
+	ret->disk_bytes = wire_get_u64(r);
+	ret->capabilities = wire_get_u64(r);
+	ret->interfaces = wire_get_u32(r);
+	ret->host_uid = wire_get_u32(r);
+}
+
 void wire_ready_format(struct sbx_buf *b, const struct wire_ready *m)
 {
 	for (int i = 0; i < WIRE_FENCE_COUNT; i++)
 		wire_put_u32(b, m->fence_errno[i]);
 	wire_put_cstring(b, m->kernel);
+	surroundings_format(b, &m->surroundings);
 }
 
 bool wire_ready_parse(const void *payload, size_t len, struct wire_ready *ret)
@@ -143,6 +172,7 @@ bool wire_ready_parse(const void *payload, size_t len, struct wire_ready *ret)
 	for (int i = 0; i < WIRE_FENCE_COUNT; i++)
 		ret->fence_errno[i] = wire_get_u32(&r);
 	kernel = wire_get_string(&r);
+	surroundings_parse(&r, &ret->surroundings);
 	if (!wire_reader_end(&r) || kernel.len >= sizeof(ret->kernel))
 		return false;
 	memcpy(ret->kernel, kernel.data, kernel.len);

@@ -87,10 +87,26 @@ struct wire_setup {
 	size_t rlimit_count;
 };
 
+/*
+ * What a container was found to be before the agent put anything up. A limit of 0 could not be read,
+ * one of UINT64_MAX is none. Elsewhere nobody looks: known is false, and all else 0.
+ */
+struct wire_surroundings {
+	bool known;
+	bool seccomp;	     /* a filter is up */
+	bool read_only_root;
+	uint64_t memory_bytes, processes, cpu_milli; /* of its cgroup */
+	uint64_t disk_bytes;			     /* of the largest of its folders in memory */
+	uint64_t capabilities;			     /* the bounding set */
+	uint32_t interfaces;			     /* that are up, beside loopbacks */
+	uint32_t host_uid; /* SETUP's uid in the user namespace around it; UINT32_MAX: none */
+};
+
 /* READY: errno per fence that was asked for; 0 = up. ENOSYS = the kernel has no such thing. */
 struct wire_ready {
 	uint32_t fence_errno[WIRE_FENCE_COUNT];
 	char kernel[65]; /* uname release */
+	struct wire_surroundings surroundings;
 };
 
 enum wire_exec_flags {

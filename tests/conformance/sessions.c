@@ -2,6 +2,8 @@
 /* Sessions and commands: what stays between runs, what does not, and who waits for whom. */
 #include "support/sandbox.h"
 
+#include <llmsandbox/container.h>
+
 #include "base/clock.h"
 
 #include <pthread.h>
@@ -199,6 +201,21 @@ static void the_environment_of_the_host_stays_outside(void **state)
 	assert_non_null(strstr(r->out.data, "HOME="));
 }
 
+/* Case 44: no library is installed, and programs run with the tools that are there. */
+static void a_session_without_setup_runs_and_installs_nothing(void **state)
+{
+	struct test_sandbox *t = *state;
+	struct sbx_run run = {.language = "python", .code = "print(1)", .code_len = 8,
+			      .libraries = (const char *const[]){"any", NULL}};
+	struct sbx_result *r = NULL;
+	struct sbx_error err;
+
+	sbx_spec_skip_environment_setup(t->spec, true);
+	assert_int_equal(sbx_session_run(test_session(t), &run, &r, &err), -SBX_E_INVALID);
+	assert_non_null(strstr(err.msg, "switched off"));
+	assert_string_equal(test_run(t, "python", "print(2)")->out.data, "2\n");
+}
+
 static void open_close_without_a_run_is_fine(void **state)
 {
 	test_session(*state);
@@ -252,14 +269,26 @@ static void finish(struct worker *w)
 	assert_int_equal(w->r, 0);
 }
 
+/* What the script says, and another one from now on. */
+static void run_first(struct worker *w, const char *next)
+{
+	work(w);
+	assert_int_equal(w->r, 0);
+	sbx_result_free(w->result);
+	w->script = next;
+}
+
 static void sessions_run_in_parallel(void **state)
 {
 	struct test_sandbox *t = *state;
-	struct worker first = {.session = test_session(t), .script = "sleep 0.7; echo first"};
-	struct worker second = {.script = "sleep 0.7; echo second"};
+	struct worker first = {.session = test_session(t), .script = "true"};
+	struct worker second = {.script = "true"};
 	uint64_t begin;
 
 	assert_int_equal(sbx_session_open(t->spec, &second.session, NULL), 0);
+	/* Containers take their time to start. */
+	run_first(&first, "sleep 0.7; echo first");
+	run_first(&second, "sleep 0.7; echo second");
 	begin = sbx_now_ns();
 	start(&first);
 	start(&second);
@@ -310,6 +339,7 @@ int main(void)
 		sandbox_test(a_file_that_cannot_be_put_is_an_error_before_the_program),
 		sandbox_test(variables_of_spec_and_run_override_the_defaults),
 		sandbox_test(the_environment_of_the_host_stays_outside),
+		sandbox_test(a_session_without_setup_runs_and_installs_nothing),
 		sandbox_test(open_close_without_a_run_is_fine),
 		sandbox_test(two_sessions_do_not_see_each_other),
 		sandbox_test(sessions_run_in_parallel),

@@ -475,6 +475,13 @@ while data := s.recv(65536):
             with open(self.folder + "/args") as f:
                 self.assertEqual(f.read(), "-T -o BatchMode=yes -o ConnectTimeout=15 -l me -- box docker system dial-stdio\n")
 
+    def test_two_engines_of_one_machine_are_two(self):
+        with Engine({"/info": answer(body=b"{}")}) as engine:
+            ask("clients", "docker", "4", "podman", CONTAINER_HOST="ssh://me@box", **self.forwarder(engine))
+            with open(self.folder + "/args") as f:
+                self.assertEqual([line.split(" -- ")[1] for line in f.read().splitlines()],
+                                 ["box docker system dial-stdio", "box podman system dial-stdio"])
+
     def test_streams(self):
         def say(conn, _):
             conn.sendall(RAW)

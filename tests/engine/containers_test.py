@@ -10,6 +10,7 @@ See real_test.py for which engines and which image are taken.
 import base64
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -106,6 +107,47 @@ class Pulls(unittest.TestCase):
             self.pull(self.error("denied"), image="other.example/box", home=home)
             self.assertEqual(self.login(), {"username": "get", "password": "s-other.example", "serveraddress": "other.example"})
 
+    def home(self, config):
+        home = tempfile.mkdtemp(prefix="sbx-home-")
+        self.addCleanup(shutil.rmtree, home)
+        os.mkdir(home + "/.docker")
+        with open(home + "/.docker/config.json", "w") as f:
+            f.write(config if isinstance(config, str) else json.dumps(config))
+        return home
+
+    def test_a_long_log_in_of_a_file_behind_a_link(self):
+        secret = "s" * 9000
+        auth = base64.b64encode(b"me:" + secret.encode()).decode()
+        home = self.home({"auths": {"https://host.example/v1/": {"auth": auth}, "host.example": {"auth": auth}}})
+        os.rename(home + "/.docker/config.json", home + "/mine")
+        os.symlink("../mine", home + "/.docker/config.json")
+        self.pull(self.error("denied"), image="host.example/box", home=home)
+        self.assertEqual(self.login()["password"], secret)
+
+    def test_secrets_of_a_broken_file_reach_no_message(self):
+        home = self.home('{"auths": {"host.example": {"auth": "aHVzaA" "x"}}}')
+        err = self.pull("", image="host.example/box", home=home)
+        self.assertIn("config.json", err)
+        self.assertNotIn("aHVzaA", err)
+
+    def test_a_helper_that_never_ends_does(self):
+        home = self.home({"credHelpers": {"host.example": "endless"}})
+        with open(home + "/docker-credential-endless", "w") as f:
+            f.write("#!/bin/sh\nexec yes\n")
+        os.chmod(home + "/docker-credential-endless", 0o755)
+        self.pull(self.error("denied"), image="host.example/box", home=home)
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+
+    def test_what_a_pull_tells_is_clean_and_adds_up(self):
+        layers = "".join(json.dumps({"status": "Downloading", "id": i,
+                                     "progressDetail": {"current": 2**63 - 1, "total": 2**63 - 1}}) + "\n" for i in "ab")
+        said = layers + json.dumps({"status": "a\u009b31mb\u2028" + "\u00e9" * 600}) + "\n"
+        err = self.pull(said + self.error("no \x1b[31mway\u009b"))
+        self.assertIn("no [31mway\n", err)
+        self.assertNotIn("?", err)
+        for c in err:
+            self.assertTrue(c == "\n" or (ord(c) >= 32 and not 0x7f <= ord(c) < 0xa0), ascii(err))
+
     def test_a_missing_helper_is_named(self):
         with tempfile.TemporaryDirectory(prefix="sbx-home-") as home:
             os.mkdir(home + "/.docker")
@@ -158,6 +200,13 @@ class Containers:
         """An image in use by a container that is about to be removed is not removed yet."""
         deadline = time.monotonic() + WAIT
         while self.http("DELETE", "/v1.41/images/" + name)[0] == 409 and time.monotonic() < deadline:
+            pass
+
+    def wait_until_unused(self, name):
+        """Containers end behind the backs of those who close them."""
+        deadline = time.monotonic() + WAIT
+        query = urllib.parse.quote(json.dumps({"ancestor": [name]}))
+        while self.http("GET", "/v1.41/containers/json?all=1&filters=" + query)[1] and time.monotonic() < deadline:
             pass
 
     def has_image(self, name):
@@ -227,17 +276,40 @@ class Containers:
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w") as f:
                 f.write(content)
+        if "--tag" not in options:
+            options += ("--no-keep-template",)
         return lambda: self.inside(code, "--dockerfile", folder + "/Containerfile", *options, image=False)
 
-    def test_a_containerfile_is_built_with_its_context_and_goes_at_the_end(self):
+    def test_a_containerfile_is_built_with_its_context(self):
         name = "llm-sandbox-test/built:%d" % os.getpid()
         files = (("a/kept", "1"), ("a/dropped", "2"), (".dockerignore", "a/*\n!a/kept\n"))
         code = "import os; print(os.listdir('/context/a'), os.environ['MARK'], os.getcwd(), os.getuid())"
         text = "COPY . /context\nENV MARK=here HOME=/nowhere\nUSER nobody\nWORKDIR /context\nENTRYPOINT [\"false\"]\n"
         build = self.build(text, "--tag", name, code=code, files=files)
+        self.addCleanup(self.remove_image, name)
         self.assertEqual(build(), "['kept'] here /sandbox 1000")
         self.assertIn("building the image " + name, self.said)
-        self.assertFalse(self.has_image(name))
+
+    def test_a_context_may_have_any_names(self):
+        long_name = "d" * 90 + "/" + "e" * 120
+        files = (("a/\u00fc", "1"), ("a/\udcff", "2"), ("a/" + long_name, "3"))
+        code = "import os; print(sorted(os.listdir(b'/a')), open('/a/%s').read())" % long_name
+        build = self.build("COPY a /a\n", code=code, files=files)
+        self.assertEqual(build(), r"[b'%s', b'\xc3\xbc', b'\xff'] 3" % ("d" * 90))
+
+    def test_links_of_a_context_lead_nowhere_outside(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        os.symlink("/etc/machine-id", folder + "/link")
+        os.mkfifo(folder + "/fifo")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY . /a\n" % self.image)
+        self.assertEqual(self.inside("import os; print(os.readlink('/a/link'), os.listdir('/a'))", "--dockerfile",
+                                     folder + "/Containerfile", "--no-keep-template", image=False).split(" ", 1)[0],
+                         "/etc/machine-id")
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\nCOPY link/ /a/\n" % self.image)
+        done = self.run_in("1", "--dockerfile", folder + "/Containerfile", image=False)
+        self.assertNotEqual(done.returncode, 0)
 
     def test_a_work_folder_of_the_image_is_seen_and_can_be_changed(self):
         code = "import os; print(os.getcwd(), open('/app/mark').read(), len(open('/app/more', 'w').name) > 0)"
@@ -247,15 +319,74 @@ class Containers:
     def test_a_template_that_is_kept(self):
         name = "llm-sandbox-test/kept:%d" % os.getpid()
         self.addCleanup(self.remove_image, name)
-        self.build("ENV A=1\n", "--tag", name, "--keep-template")()
+        self.build("ENV A=1\n", "--tag", name)()
+        self.assertTrue(self.has_image(name))
+        self.build("ENV A=2\n", "--tag", name, "--no-keep-template")()
+        self.assertTrue(self.has_image(name), "it was there before")
+
+    def test_a_template_that_is_not_to_be_kept(self):
+        name = "llm-sandbox-test/dropped:%d" % os.getpid()
+        config = self.enterContext(tempfile.NamedTemporaryFile("w", suffix=".yaml"))
+        config.write("keep-template: false\n")
+        config.flush()
+        for options in (("--no-keep-template",), ("--config", config.name)):
+            self.build("ENV A=1\n", "--tag", name, *options)()
+            self.assertFalse(self.has_image(name))
+        self.addCleanup(self.remove_image, name)
+        self.build("ENV A=1\n", "--tag", name, "--config", config.name, "--keep-template")()
         self.assertTrue(self.has_image(name))
 
-    def test_a_build_that_fails(self):
+    def fail_to_build(self, text):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
         with open(folder + "/Bad", "w") as f:
-            f.write("FROM %s\nRUN false\n" % self.image)
-        done = self.run_in("1", "--dockerfile", folder + "/Bad", image=False)
+            f.write("FROM %s\n%s" % (self.image, text))
+        # What RUN needs of a network is no matter here, and not every engine has one.
+        done = self.run_in("1", "--dockerfile", folder + "/Bad", "--runtime-config", '{"network_mode": "none"}', image=False)
         self.assertIn("cannot build an image from '%s/Bad'" % folder, done.stderr)
+        return done.stderr.strip().split("\n")[-1]
+
+    def test_a_build_that_fails_names_the_step_and_what_was_said_there(self):
+        said = self.fail_to_build("RUN echo first; echo the last words; exit 3\n")
+        self.assertRegex(said, "(?i)in step 2/2 ?: RUN echo first")
+        self.assertRegex(said, "said at last:.*the last words")
+
+    def test_what_a_builder_does_not_know_is_told(self):
+        for text in ("COPY <<EOF /x\nhello\nEOF\nRUN false\n", "RUN cat <<-'END'; false\nhello\nEND\n"):
+            self.assertIn("line 2 has a here-document", self.fail_to_build(text))
+
+    def test_what_a_build_says_is_shown_and_not_obeyed(self):
+        said = self.fail_to_build("RUN printf '\\033]0;title\\007\\033[31mred'; exit 1\n")
+        self.assertIn("red", said)
+        self.assertNotIn("\033", said)
+        self.assertNotIn("\007", said)
+
+    def test_a_containerfile_outside_of_its_context(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        os.makedirs(folder + "/context/sub")
+        for name, text in (("context/a", "a"), ("context/sub/b", "b"), ("context/.dockerignore", "sub\n"),
+                           ("elsewhere;$(x)?&t=y", "FROM %s\nCOPY . /context\n" % self.image)):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        code = "import os; print(os.listdir('/context'))"
+        self.assertEqual(self.inside(code, "--dockerfile", folder + "/elsewhere;$(x)?&t=y", "--context",
+                                     folder + "/context", "--no-keep-template", image=False), "['a']")
+
+    def test_what_was_built_before_goes_when_it_is_built_anew(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        ids = []
+        for mark in "12":
+            with open(folder + "/Containerfile", "w") as f:
+                f.write("FROM %s\nENV MARK=%s\n" % (self.image, mark))
+            self.assertEqual(self.inside("import os; print(os.environ['MARK'])", "--dockerfile",
+                                         folder + "/Containerfile", image=False), mark)
+            name = self.said.split("building the image ")[1].split()[0]
+            self.wait_until_unused(name)
+            ids.append(self.http("GET", "/v1.41/images/%s/json" % name)[1]["Id"])
+            self.addCleanup(self.remove_image, name)
+            self.addCleanup(self.remove_image, ids[-1])
+        self.assertNotEqual(*ids)
+        self.assertFalse(self.has_image(ids[0]))
+        self.assertTrue(self.has_image(ids[1]))
 
     def test_volumes_of_an_image_go_with_the_container(self):
         before = {v["Name"] for v in self.http("GET", "/v1.41/volumes")[1]["Volumes"] or []}
@@ -323,6 +454,16 @@ class Containers:
         container = self.container()
         self.assertEqual(self.inside("import os; print(os.getcwd())", "--container", container, "-u", "0",
                                      "--workdir", "/root", image=False), "/root")
+
+    def test_row_95_what_is_there_needs_no_image_that_is_built(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
+        with open(folder + "/Containerfile", "w") as f:
+            f.write("FROM %s\n" % self.image)
+        dockerfile = ("--dockerfile", folder + "/Containerfile")
+        done = self.run_in("1", *dockerfile)
+        self.assertIn("it must be one of them", done.stderr)
+        done = self.run_in("1", *dockerfile, "--container", "some", image=False)
+        self.assertIn("needs no image built", done.stderr)
 
     def test_row_86_an_unknown_container(self):
         done = self.run_in("1", "--container", "nosuchcontainer", image=False)

@@ -126,6 +126,15 @@ class Endpoints(unittest.TestCase):
                 self.refused("DOCKER_HOST", DOCKER_HOST="ssh://" + host)
         self.refused("password", DOCKER_HOST="ssh://me:secret@box")
 
+    def test_passwords_reach_no_message(self):
+        for host in ("ssh://me:hush@box", "ssh://me:hush@box/a b", "tcp://me:hush@box:1", "https://me:hush@box",
+                     "http://me:hush@box", "npipe://me:hush@box", "x://me:hush@box", "me:hush@box"):
+            with self.subTest(host=host):
+                result = peer.ask("endpoint", "docker", HOME=self.home, DOCKER_HOST=host)
+                self.assertTrue(result.lines[-1].startswith("error "), result.out)
+                self.assertIn("box", result.out)
+                self.assertNotIn("hush", result.out)
+
     # ---- contexts ----
 
     def test_the_context_in_use(self):
@@ -179,6 +188,11 @@ class Endpoints(unittest.TestCase):
     def test_broken_files_are_named(self):
         self.write(".docker/config.json", "{")
         self.refused("config.json", "JSON", "DOCKER_HOST")
+        # The same file has the secrets of registries.
+        self.write(".docker/config.json", '{"auths": {"r": {"auth": "aHVzaA" "x"}}}')
+        result = peer.ask("endpoint", "docker", HOME=self.home)
+        self.assertIn("line 1", result.out)
+        self.assertNotIn("aHVzaA", result.out)
         self.write(".docker/config.json", {"currentContext": "far"})
         self.context("far", 5)
         self.refused("'far'", "Endpoints.docker.Host")

@@ -4,23 +4,29 @@
  *
  *	endpoint FLAVOR				where it would look, as JSON
  *	calls FLAVOR TIMEOUT_MS METHOD PATH...	one client, one call after the other: an answer a line
- *	clients FLAVOR COUNT			so many clients one after the other, each with one call
+ *	clients FLAVOR COUNT [OTHER]		so many clients one after the other, each with one call;
+ *						every second is of the other flavor
  *	stream FLAVOR PATH [raw] [half]		a stream between it and stdin/stdout: what came, and words
  *	give-up FLAVOR PATH			a call whose sandbox is ended when stdin ends
  *	owner | judge LABEL | left LABELS STATE LOCAL
  *	sweep FLAVOR
+ *	fill FLAVOR IMAGE VERSION		the agent's volume of that version; its name
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
- * and children than connections that are kept; it says how many descriptors.
+ * and children than connections that are kept; it says how many descriptors. No connection may be
+ * inherited by a program that it starts.
  */
+#include "backend/engine/container.h"
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
 #include "backend/engine/owner.h"
 #include "backend/engine/relay.h"
 #include "backend/engine/endpoint.h"
 #include "backend/engine/sweep.h"
+#include "base/embedded.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +48,19 @@ static int count_descriptors(void)
 		n++;
 	closedir(folder);
 	return n;
+}
+
+/* Whoever has a connection to an engine may do with that engine what it likes, and keeps containers alive. */
+static void check_inheritance(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t len = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && len > sizeof(sa_family_t) &&
+		    (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+			abort();
+	}
 }
 
 static int say(const struct sbx_error *err)
@@ -117,7 +136,7 @@ static int make_calls(char **args)
 static int make_clients(char **args)
 {
 	for (int i = 0; i < atoi(args[1]); i++) {
-		const char *calls[] = {args[0], "5000", "GET", "/info", NULL};
+		const char *calls[] = {args[2] && i % 2 ? args[2] : args[0], "5000", "GET", "/info", NULL};
 
 		if (make_calls((char **)calls) != 0)
 			return 1;
@@ -166,6 +185,7 @@ static void relay(struct engine_stream *stream, bool raw, bool half)
 		abort();
 	relay.fd = fds[1];
 	pthread_create(&thread, NULL, run_relay, &relay);
+	check_inheritance();
 	converse(fds[0], half);
 	close(fds[0]);
 	pthread_join(thread, NULL);
@@ -274,6 +294,26 @@ static int sweep(char **args)
 	return 0;
 }
 
+static int fill(char **args)
+{
+	const struct sbx_embedded_file none = {0};
+	const struct sbx_spec spec = {.embedded = &none, .embedded_version = args[2]};
+	char name[ENGINE_VOLUME_MAX];
+	struct engine_client *client;
+	struct sbx_error err;
+	int r;
+
+	if (engine_client_open(&client, flavor_of(args[0]), &err) < 0)
+		return say(&err);
+	r = engine_volume_fill(client, &spec, args[1], &err);
+	engine_volume_name(&spec, name);
+	engine_client_close(client);
+	if (r < 0)
+		return say(&err);
+	puts(name);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -284,6 +324,7 @@ int main(int argc, char **argv)
 		{"endpoint", 1, show_endpoint}, {"calls", 2, make_calls}, {"clients", 2, make_clients},
 		{"stream", 2, open_stream}, {"give-up", 2, give_up}, {"owner", 0, show_owner},
 		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep},
+		{"fill", 3, fill},
 	};
 	int before;
 
@@ -294,6 +335,7 @@ int main(int argc, char **argv)
 		before = count_descriptors();
 		int r = rows[i].run(argv + 2);
 
+		check_inheritance();
 		printf("\ndescriptors %d\n", count_descriptors() - before);
 		return r;
 	}

@@ -66,14 +66,14 @@ class Engine:
     """answers: path without version -> bytes, or a function of (connection, request) that returns
     bytes, or None when it has said what it had to say and the connection is over."""
 
-    def __init__(self, answers=None, version="1.44", tls=None, path=None):
+    def __init__(self, answers=None, version="1.44", tls=None, path=None, tcp=False):
         self.folder = tempfile.mkdtemp(prefix="sbx-engine-")
         self.answers = {"/_ping": ping(version), **(answers or {})}
         self.requests = []
         self.connections = 0
         self.tls = tls
         self.open = set()
-        if tls:
+        if tls or tcp:
             self.listener = socket.create_server(("127.0.0.1", 0))
             self.host = "tcp://127.0.0.1:%d" % self.listener.getsockname()[1]
         else:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import unittest
+import urllib.parse
 
 import peer
 from client_test import RAW
@@ -45,8 +46,8 @@ class Places(unittest.TestCase):
         self.addCleanup(engine.close)
         return engine
 
-    def start(self, engine):
-        return subprocess.Popen([peer.PROGRAM, "exec", "--backend", "docker", "--image", "x", "true"], text=True,
+    def start(self, engine, *options):
+        return subprocess.Popen([peer.PROGRAM, "exec", "--backend", "docker", *(options or ("--image", "x")), "true"], text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
 
@@ -64,7 +65,7 @@ class Places(unittest.TestCase):
     def test_a_container_says_whose_it_is(self):
         engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no"}')})
         self.fails(engine, "no")
-        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         labels = body["Labels"]
         self.assertEqual(labels["llm-sandbox"], "session")
         self.assertRegex(labels["llm-sandbox.owner"], r"^1/[0-9a-f]{16}/[0-9a-f-]{36}/\d+\.\d+/\d+/\d+$")
@@ -75,6 +76,12 @@ class Places(unittest.TestCase):
         engine = self.engine({CONTAINER + "/start": answer("500 Oops", b'{"message":"no space left"}')})
         self.fails(engine, "500", "no space left")
         self.removes(engine)
+
+    def test_no_bytes_are_keys_to_detach_by(self):
+        engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"no"}')})
+        self.fails(engine, "no")
+        path = next(r.path for r in engine.requests if "/attach?" in r.path)
+        self.assertEqual(urllib.parse.parse_qs(path.split("?")[1], keep_blank_values=True)["detachKeys"], [""])
 
     def test_a_stream_that_is_refused_is_the_reason(self):
         engine = self.engine({CONTAINER + "/attach": answer("409 Conflict", b'{"message":"paused"}')})
@@ -107,9 +114,28 @@ class Places(unittest.TestCase):
         self.fails(engine, "broke", "/containers/create")
 
     def test_an_answer_without_a_container(self):
-        for body in (b"{}", b'{"Id":"../x"}', b'{"Id":5}', b'{"Id":"%s"}' % (b"a" * 200), b"5"):
-            engine = self.engine({"/containers/create": answer("201 Created", body)})
-            self.fails(engine, "did not say which")
+        for body in (b"{}", b'{"Id":"../x"}', b'{"Id":5}', b'{"Id":"%s"}' % (b"a" * 200), b'{"Id":""}', b"5"):
+            for missing in ({}, {"/volumes": answer("404 Not Found", b'{"message":"no such volume"}')}):
+                engine = self.engine({"/containers/create": answer("201 Created", body), **missing})
+                self.fails(engine, "did not say which")
+                self.assertFalse([p for p in engine.paths() if "archive" in p or "start" in p])
+
+    def test_nothing_is_brought_into_a_container_that_cannot_be_used(self):
+        said = {"Id": ID, "State": {"Running": True}, "Config": {}}
+        engine = self.engine({"/containers/mine/json": answer(body=json.dumps(said).encode())})
+        process = self.start(engine, "--container", "mine", "--runtime-config", '{"user": "nobody-here"}')
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no user 'nobody-here'", err)
+        self.assertFalse([p for p in engine.paths() if p.startswith("PUT ")])
+
+    def test_a_container_that_is_no_id(self):
+        for name in ("x/../../info", "x HTTP/1.1\r\nX: y", ""):
+            said = {"Id": name, "State": {"Running": True}, "Config": {}}
+            engine = self.engine({"/containers/mine/json": answer(body=json.dumps(said).encode())})
+            process = self.start(engine, "--container", "mine")
+            _, err = process.communicate(timeout=peer.DEADLINE)
+            self.assertIn("does not say which container 'mine' is", err)
+            self.assertEqual([p.split("/", 2)[2] for p in engine.paths()[1:]], ["containers/mine/json"])
 
     def test_an_end_does_not_wait_for_an_engine_that_hangs(self):
         started, hang = threading.Event(), threading.Event()
@@ -128,12 +154,22 @@ class Places(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.removes(engine)
 
+    def test_a_container_whose_files_are_read_is_one_that_a_sweep_knows(self):
+        engine = self.engine({CONTAINER + "/export": answer("500 Oops", b'{"message":"disk broken"}')})
+        done = subprocess.run([peer.PROGRAM, "image", "import", "x", "docker:x"], capture_output=True, text=True,
+                              timeout=peer.DEADLINE, env=peer.environment(DOCKER_HOST=engine.host, HOME=engine.folder))
+        self.assertIn("disk broken", done.stderr)
+        self.removes(engine)
+        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
+        self.assertTrue(body["Entrypoint"][0].startswith("/.llm-sandbox/"), body)
+
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
                                       CONTAINER + "/archive": answer("500 Oops", b'{"message":"disk full"}')})
         self.fails(engine, "disk full")
         self.removes(engine)
-        body = next(json.loads(r.body) for r in engine.requests if r.path.endswith("/containers/create"))
+        body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
         self.assertIn("llm-sandbox.owner", body["Labels"])
 

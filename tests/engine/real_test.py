@@ -11,6 +11,7 @@ usual place; SBX_TEST_IMAGE names an image that it has (box:py).
 import http.client
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -108,6 +109,19 @@ class Real:
                 self.fail(said.out)
         finally:
             self.http("DELETE", "/v1.41/containers/%s?force=1" % made["Id"])
+
+    def test_of_many_that_give_it_the_agent_at_once_one_does(self):
+        image, version = self.need_image(), "%016x" % random.getrandbits(64)
+        many = [subprocess.Popen([peer.PEER, "fill", self.flavor, image, version], stdout=subprocess.PIPE, text=True,
+                                 env=peer.environment(**self.variables())) for _ in range(6)]
+        said = [one.communicate(timeout=120)[0].splitlines() for one in many]
+        volumes = {lines[0] for lines in said}
+        for name in volumes:
+            for volume in (name, name + "-whole"):
+                self.addCleanup(self.http, "DELETE", "/v1.41/volumes/" + volume)
+        self.assertEqual(len(volumes), 1, volumes)
+        self.assertEqual([one.returncode for one in many], [0] * 6)
+        self.assertEqual(self.http("GET", "/v1.41/volumes/%s-whole" % volumes.pop())[0], 200)
 
     def program(self, *args, **options):
         return subprocess.Popen([peer.PROGRAM, "exec", "--backend", self.flavor, "--image", self.need_image(), *args],

@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* Nothing of the host: each is missing, closed, or an empty folder. */
@@ -274,7 +278,80 @@ static int no_core(char **args)
 	return bad;
 }
 
+#define AGENT "/.llm-sandbox/agent"
+
+/* A second agent, with folders to open and to hand over. It says hello to whoever started it, and ends. */
+static int start_agent(void)
+{
+	char *argv[] = {(char *)AGENT, (char *)"--stdio", (char *)"/etc", (char *)"/usr", NULL};
+	struct stat before, after;
+	int status = 0;
+	pid_t pid;
+
+	if (stat("/etc", &before) < 0)
+		return came_through("there is no /etc");
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		dup2(null, 0);
+		dup2(null, 1);
+		execv(AGENT, argv);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	if (stat("/etc", &after) < 0 || before.st_mode != after.st_mode || before.st_uid != after.st_uid)
+		return came_through("a second agent has changed /etc");
+	return held("a second agent ended with %d", status);
+}
+
+/* Where a container has the agent, which others start as well. */
+static int agent_folder(char **args)
+{
+	struct stat st;
+	int bad = 0;
+
+	(void)args;
+	if (stat(AGENT, &st) < 0)
+		return held("there is no %s", AGENT);
+	bad |= must_be_denied("writing the agent", open(AGENT, O_WRONLY | O_CLOEXEC));
+	bad |= must_be_denied("a file beside it", open("/.llm-sandbox/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	bad |= must_be_denied("removing it", unlink(AGENT));
+	bad |= must_be_denied("moving it", rename(AGENT, "/.llm-sandbox/y"));
+	bad |= must_be_denied("moving its folder", rename("/.llm-sandbox", "/.llm-sandbox-2"));
+	bad |= must_be_denied("its mode", chmod(AGENT, 04777));
+	bad |= must_be_denied("its owner", chown(AGENT, getuid(), getgid()));
+	bad |= must_be_denied("its times", utimensat(AT_FDCWD, AGENT, NULL, 0));
+	bad |= must_be_denied("its attributes", setxattr(AGENT, "user.x", "1", 1, 0));
+	bad |= must_be_denied("its length", truncate(AGENT, 0));
+	return bad | start_agent();
+}
+
+/* Whoever speaks to an engine is root on its machine. */
+static int engine_sockets(char **args)
+{
+	static const char *const places[] = {
+		"/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock",
+		"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/user/1000/docker.sock",
+		"/run/user/1000/podman/podman.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
+	};
+	int bad = 0;
+
+	(void)args;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sockaddr_un there = {.sun_family = AF_UNIX};
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		snprintf(there.sun_path, sizeof(there.sun_path), "%s", places[i]);
+		bad |= must_be_denied(places[i], connect(fd, (struct sockaddr *)&there, sizeof(there)));
+		close(fd);
+	}
+	return bad;
+}
+
 const struct attack attacks_on_files[] = {
+	{"agent-folder", agent_folder},
+	{"engine-sockets", engine_sockets},
 	{"host-files", host_files},
 	{"kernel-settings", kernel_settings},
 	{"kernel-secrets", kernel_secrets},

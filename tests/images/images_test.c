@@ -2,9 +2,12 @@
 /* Images for the native backend: what sandboxes of them see, and how they come in. */
 #include "support/sandbox.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/image.h>
+#include <llmsandbox/language.h>
 #include <llmsandbox/library.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -329,14 +332,20 @@ static void a_missing_tool_chain_is_said_to_be_the_images(void **state)
 	struct place *p = *state;
 	const struct sbx_run run = {.language = "python", .code = "1", .code_len = 1};
 	struct sbx_result *result = NULL;
-	char *version = NULL;
+	struct sbx_tool_chain *found = NULL;
 	struct sbx_error err;
+	size_t count = 0;
 
 	use(p, at(p, "image"));
 	assert_int_equal(sbx_session_run(test_session(p->sandbox), &run, &result, &err), -SBX_E_NOT_FOUND);
-	has(err.msg, "Python is not in the image");
-	assert_int_equal(sbx_image_language_version(at(p, "image"), "python", &version, &err),
-			 -SBX_E_NOT_FOUND);
+	has(err.msg, "has no Python");
+	has(err.msg, at(p, "image"));
+	has(err.msg, "llm-sandbox image build python");
+	assert_int_equal(sbx_spec_find_languages(p->sandbox->spec, "py", &found, &count, &err), 0);
+	assert_int_equal(count, 1);
+	assert_null(found[0].version);
+	has(found[0].problem, "has no Python");
+	sbx_tool_chains_free(found, count);
 }
 
 static void libraries_need_the_tools_of_the_image(void **state)
@@ -599,6 +608,219 @@ static void images_come_are_replaced_and_go(void **state)
 	assert_int_equal(sbx_image_remove("../x", NULL, &err), -SBX_E_INVALID);
 }
 
+static void one_that_is_used_is_not_removed(void **state)
+{
+	struct place *p = *state;
+	struct sbx_error err;
+
+	put_file(p, "image/marker", "first");
+	import(p, "image");
+	use(p, "x");
+	assert_string_equal(inside(p, "cat", "/marker"), "first");
+	assert_int_equal(sbx_image_remove("x", NULL, &err), -SBX_E_UNAVAILABLE);
+	has(err.msg, "uses the image 'x'");
+	assert_true(exists(p, ROOT "marker"));
+	sbx_session_close(p->sandbox->session);
+	p->sandbox->session = NULL;
+	assert_int_equal(sbx_image_remove("x", NULL, &err), 0);
+}
+
+static size_t count_put_aside(const struct place *p)
+{
+	DIR *dir = opendir(at(p, "cache/llm-sandbox/images"));
+	struct dirent *entry;
+	size_t count = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)) != NULL)
+		count += strncmp(entry->d_name, ".used-", 6) == 0;
+	closedir(dir);
+	return count;
+}
+
+static void one_that_is_used_stays_when_it_is_replaced(void **state)
+{
+	struct place *p = *state;
+
+	put_file(p, "image/marker", "first");
+	import(p, "image");
+	use(p, "x");
+	assert_string_equal(inside(p, "cat", "/marker"), "first");
+	put_file(p, "image/marker", "second");
+	import(p, "image");
+	import(p, "image");
+	assert_string_equal(inside(p, "cat", "/marker"), "first");
+	assert_int_equal(count_put_aside(p), 1);
+	sbx_session_close(p->sandbox->session);
+	p->sandbox->session = NULL;
+	assert_string_equal(inside(p, "cat", "/marker"), "second");
+	import(p, "image");
+	assert_int_equal(count_put_aside(p), 1); /* the one that is used now */
+}
+
+#define RECORD "cache/llm-sandbox/images/x/image.json"
+
+static const char *variable(const struct place *p, const char *name)
+{
+	return test_exec(p->sandbox, "inside", "env", name, NULL)->out.data;
+}
+
+static void tools_are_found_by_the_variables_of_an_image(void **state)
+{
+	struct place *p = *state;
+
+	put_folder(p, "image/odd");
+	put_program(p, "image/odd/inside");
+	assert_return_code(unlink(at(p, "image/bin/inside")), errno);
+	import(p, "image");
+	put_file(p, RECORD, "{\"source\": \"x\", \"tools\": {}, \"env\": [\"PATH=/odd\", \"HOME=/x\", \"MINE=1\"]}");
+	use(p, "x");
+	assert_string_equal(variable(p, "PATH"), "/odd\n");
+	assert_string_equal(variable(p, "MINE"), "1\n");
+	assert_string_equal(variable(p, "HOME"), "/home/sandbox\n");
+}
+
+static void environments_of_an_image_are_entered(void **state)
+{
+	static const struct {
+		const char *record, *environment, *path;
+	} rows[] = {
+		{"[\"PATH=/bin\", \"VIRTUAL_ENV=/opt/venv\"]", NULL, "/opt/venv/bin:/bin\n"},
+		{"[\"PATH=/bin\"]", "base", "/opt/conda/bin:/bin\n"},
+		{"[\"PATH=/bin\", \"MAMBA_ROOT_PREFIX=/m\"]", "science", "/m/envs/science/bin:/bin\n"},
+	};
+	struct place *p = *state;
+	struct sbx_error err;
+	char text[256];
+
+	import(p, "image");
+	use(p, "x");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "{\"source\": \"x\", \"tools\": {}, \"env\": %s}", rows[i].record);
+		put_file(p, RECORD, text);
+		assert_int_equal(sbx_spec_set_environment(p->sandbox->spec, rows[i].environment, &err), 0);
+		assert_string_equal(variable(p, "PATH"), rows[i].path);
+		sbx_session_close(p->sandbox->session);
+		p->sandbox->session = NULL;
+	}
+}
+
+static void a_record_that_is_damaged_does_no_harm(void **state)
+{
+	static const char *const records[] = {"", "[]", "{\"env\": 1}", "{\"env\": [1, \"=x\", \"y\", null]}"};
+	struct place *p = *state;
+
+	import(p, "image");
+	use(p, "x");
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+		put_file(p, RECORD, records[i]);
+		assert_string_equal(test_exec(p->sandbox, "/bin/inside", "env", "USER", NULL)->out.data, "sandbox\n");
+		sbx_session_close(p->sandbox->session);
+		p->sandbox->session = NULL;
+	}
+}
+
+static char *python_of(const struct place *p)
+{
+	struct sbx_tool_chain *found = NULL;
+	struct sbx_error err;
+	char *version;
+	size_t count = 0;
+
+	if (sbx_spec_find_languages(p->sandbox->spec, "python", &found, &count, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(count, 1);
+	assert_string_equal(found[0].info->id, "python");
+	version = found[0].version ? strdup(found[0].version) : NULL;
+	sbx_tool_chains_free(found, count);
+	return version;
+}
+
+static void has_python(const struct place *p, const char *version)
+{
+	char *found = python_of(p);
+
+	if (version == NULL)
+		assert_null(found);
+	else
+		assert_string_equal(found, version);
+	free(found);
+}
+
+/* What is remembered is of one image, and not of its name. */
+static void languages_are_those_of_the_image_that_is_there_now(void **state)
+{
+	struct place *p = *state;
+
+	import(p, "image");
+	use(p, "x");
+	has_python(p, NULL);
+	has_python(p, NULL);
+	put_program(p, "image/bin/python3");
+	import(p, "image");
+	has_python(p, "3.9.1");
+	has_python(p, "3.9.1");
+	use(p, at(p, "image"));
+	has_python(p, "3.9.1");
+	assert_return_code(unlink(at(p, "image/bin/python3")), errno);
+	has_python(p, NULL);
+}
+
+static void what_is_remembered_may_be_damaged(void **state)
+{
+	static const char file[] = "cache/llm-sandbox/image-languages.json";
+	struct place *p = *state;
+
+	put_program(p, "image/bin/python3");
+	import(p, "image");
+	use(p, "x");
+	has_python(p, "3.9.1");
+	assert_true(exists(p, file));
+	put_file(p, file, "[{");
+	has_python(p, "3.9.1");
+	put_file(p, file, "7");
+	has_python(p, "3.9.1");
+}
+
+static void programs_for_other_processors_are_told(void **state)
+{
+	struct place *p = *state;
+	struct sbx_result *result = NULL;
+	struct sbx_error err;
+	FILE *f;
+
+	put_program(p, "image/bin/foreign");
+	f = fopen(at(p, "image/bin/foreign"), "r+");
+	assert_non_null(f);
+	fseek(f, 18, SEEK_SET); /* e_machine */
+	fputc(0xfe, f);
+	fputc(0xca, f);
+	fclose(f);
+	use(p, at(p, "image"));
+	assert_true(sbx_session_exec(test_session(p->sandbox),
+				     &(struct sbx_command){.argv = (const char *[]){"/bin/foreign", NULL}}, &result,
+				     &err) < 0);
+	has(err.msg, "for other processors");
+}
+
+static void an_image_of_one_of_our_own_is_the_same(void **state)
+{
+	struct place *p = *state;
+	struct sbx_image_make how = {.name = "y"};
+	struct sbx_error err;
+
+	put_file(p, "image/marker", "here");
+	import(p, "image");
+	put_file(p, RECORD, "{\"source\": \"x\", \"tools\": {}, \"env\": [\"PATH=/bin:/odd\"]}");
+	if (sbx_image_import("native:x", &how, NULL, NULL, &err) < 0)
+		fail_msg("%s", err.msg);
+	use(p, "y");
+	assert_string_equal(inside(p, "cat", "/marker"), "here");
+	assert_string_equal(variable(p, "PATH"), "/bin:/odd\n");
+	assert_int_equal(sbx_image_import("native:nosuch", &how, NULL, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(sbx_image_import("docker:../x?y", &how, NULL, NULL, &err), -SBX_E_INVALID);
+}
+
 static void two_do_not_make_the_same_at_once(void **state)
 {
 	struct place *p = *state;
@@ -761,6 +983,15 @@ int main(void)
 		place_test(a_cancelled_import_leaves_nothing),
 		place_test(a_folder_is_imported_without_what_is_no_file),
 		place_test(images_come_are_replaced_and_go),
+		place_test(one_that_is_used_is_not_removed),
+		place_test(one_that_is_used_stays_when_it_is_replaced),
+		place_test(tools_are_found_by_the_variables_of_an_image),
+		place_test(environments_of_an_image_are_entered),
+		place_test(a_record_that_is_damaged_does_no_harm),
+		place_test(languages_are_those_of_the_image_that_is_there_now),
+		place_test(what_is_remembered_may_be_damaged),
+		place_test(programs_for_other_processors_are_told),
+		place_test(an_image_of_one_of_our_own_is_the_same),
 		place_test(two_do_not_make_the_same_at_once),
 		place_test(what_was_left_half_made_is_thrown_away),
 		place_test(others_cannot_put_an_image_under_us),

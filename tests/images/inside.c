@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The one program of the tests' images, static: has PATH..., cat FILE, ls FOLDER, write FILE. */
+/* The one program of the tests' images, static: has PATH..., cat FILE, ls FOLDER, write FILE, env NAME, --version. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +35,10 @@ int main(int argc, char **argv)
 {
 	struct stat st;
 
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return puts("inside 3.9.1") < 0;
+	if (argc == 3 && strcmp(argv[1], "env") == 0)
+		return puts(getenv(argv[2]) ? getenv(argv[2]) : "") < 0;
 	if (argc < 3)
 		return 99;
 	if (strcmp(argv[1], "ls") == 0)

@@ -4,7 +4,7 @@
 import signal
 import unittest
 
-from inside import Case, has, needs
+from inside import SUPPORT, Case, has, needs
 from png import Picture
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
@@ -252,6 +252,20 @@ class Matplotlib(PlotCase):
     def test_without_the_folder_nothing_is_kept(self):
         ran = self.run_code(PLT + "plt.plot([1]); plt.show()", LLM_SANDBOX_ARTIFACTS=None)
         self.assertEqual((ran.stdout, ran.stderr, self.artifacts()), ("", "", []))
+
+    def test_the_list_of_fonts_that_came_with_the_set_is_used(self):
+        kept = self.folder / "set"
+        (kept / ".matplotlib").mkdir(parents=True)
+        where = self.run_code("import matplotlib; print(matplotlib.__path__[0])").stdout.strip()
+        (kept / "matplotlib").symlink_to(where)
+        self.run_code("import matplotlib.font_manager", MPLCONFIGDIR=str(kept / ".matplotlib"),
+                      LLM_SANDBOX_ARTIFACTS=None)
+        made, = (kept / ".matplotlib").glob("fontlist-*")
+        made.write_text(made.read_text().replace('{', '{"came_with_the_set": true, ', 1))
+        ran = self.run_code("import matplotlib.font_manager as f\n"
+                            "print(f.fontManager.came_with_the_set)",
+                            MPLCONFIGDIR=None, PYTHONPATH="%s:%s" % (SUPPORT, kept))
+        self.assertEqual(ran.stdout, "True\n")
 
     def test_size_follows_the_figures_dpi(self):
         shown = self.quiet_run(PLT + "plt.figure(figsize=(3, 2), dpi=50); plt.axes([0, 0, 1, 1])\n"

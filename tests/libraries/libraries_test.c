@@ -387,6 +387,7 @@ static void an_r_package_builds_with_nothing_to_reach_or_find(void **state)
 
 /* ---- failing ---- */
 
+/* Case 42. */
 static void a_missing_package_fails_the_run_with_the_installers_words(void **state)
 {
 	struct test_sandbox *t = *state;
@@ -419,6 +420,7 @@ static void failures_of_other_managers_have_their_words_too(void **state)
 	}
 }
 
+/* Case 43: Java has libraries here, by their coordinates. */
 static void an_ill_formed_name_is_refused_before_anything_runs(void **state)
 {
 	size_t requests = repository_requests("/"), sets = count_entries(store("index"));

@@ -305,6 +305,11 @@ class Start(unittest.TestCase):
         ran = self.program("mcp", BACKEND="kubernetes")
         self.assertEqual((ran.returncode, ran.stdout), (2, ""))
         self.assertIn("BACKEND", ran.stderr)
+        # Case 91.
+        for name, value in (("SANDBOX_CPU_COUNT", "2.5"), ("SANDBOX_READ_ONLY", "maybe")):
+            ran = self.program("mcp", **{name: value})
+            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+            self.assertIn(name, ran.stderr)
         server = Server(SANDBOX_MEMORY="64m")
         result = server.run("x = bytearray(10**8)\nprint(1)")
         self.assertNotEqual(result["structuredContent"]["exit_code"], 0)

@@ -44,6 +44,7 @@ struct row {
 	uint64_t value; /* of what is set, or 0 */
 };
 
+/* Case 92, its first part. */
 static void memory_is_read_as_the_original_reads_it(void **state)
 {
 	static const struct row good[] = {
@@ -53,6 +54,7 @@ static void memory_is_read_as_the_original_reads_it(void **state)
 		{"SANDBOX_MEMORY= 65536k ", 64 * MIB},
 		{"SANDBOX_MEMORY=16777216", 16 * MIB},
 		{"SANDBOX_MEMORY=0.5g", 512 * MIB},
+		{"SANDBOX_MEMORY=256m", 256 * MIB},
 		{"SANDBOX_MEM_LIMIT=", 0},
 		{"SANDBOX_MEM_LIMIT=  ", 0},
 	};
@@ -70,17 +72,19 @@ static void memory_is_read_as_the_original_reads_it(void **state)
 		assert_true(read_environment(&e, bad[i]) < 0);
 	assert_int_equal(read_environment(&e, "SANDBOX_MEMORY=1g", "SANDBOX_MEM_LIMIT=512m"), 0);
 	assert_int_equal(e.memory_bytes, 512 * MIB);
-	assert_int_equal(read_environment(&e, "SANDBOX_MEMORY=1g", "SANDBOX_MEM_LIMIT= "), 0);
-	assert_int_equal(e.memory_bytes, 1024 * MIB);
+	assert_int_equal(read_environment(&e, "SANDBOX_MEMORY=256m", "SANDBOX_MEM_LIMIT= "), 0);
+	assert_int_equal(e.memory_bytes, 256 * MIB);
 }
 
+/* Case 91, its first two parts. */
 static void cpus_are_read_as_the_original_reads_them(void **state)
 {
 	static const struct row good[] = {{"SANDBOX_CPU_COUNT=2", 2000},
 					  {"SANDBOX_CPUS=1.5", 1500},
 					  {"SANDBOX_CPUS= 3 ", 3000},
+					  {"SANDBOX_CPUS=0.5", 500},
 					  {"SANDBOX_CPUS=0.25", 250}};
-	static const char *const bad[] = {"SANDBOX_CPU_COUNT=1.5", "SANDBOX_CPU_COUNT=0",
+	static const char *const bad[] = {"SANDBOX_CPU_COUNT=2.5", "SANDBOX_CPU_COUNT=0",
 					  "SANDBOX_CPU_COUNT=",	   "SANDBOX_CPU_COUNT=two",
 					  "SANDBOX_CPUS=0",	   "SANDBOX_CPUS= ",
 					  "SANDBOX_CPUS=0.000001", "SANDBOX_CPUS=-1",
@@ -262,7 +266,8 @@ static void what_is_so_anyway_is_accepted(void **state)
 		"COMMIT_CONTAINER=maybe",
 		"KEEP_TEMPLATE=0",
 		"NAMESPACE=",
-		"R_REPO=",
+		"R_REPO=https://cran.example",
+		"SANDBOX_IMAGE=python",
 	};
 	struct mcp_environment e;
 
@@ -278,7 +283,7 @@ static void what_engines_can_is_taken_with_one(void **state)
 	} rows[] = {
 		{"SANDBOX_READ_ONLY=false", "read_only", "false"},
 		{"SANDBOX_PRIVILEGED=true", "privileged", "true"},
-		{"SANDBOX_CAP_DROP=ALL, ,NET_RAW", "cap_drop", NULL},
+		{"SANDBOX_CAP_DROP= ALL, ,NET_RAW", "cap_drop", NULL}, /* case 92: dropped anyway */
 		{"SANDBOX_SECURITY_OPT=seccomp=unconfined,no-new-privileges", "security_opt",
 		 "[\"seccomp=unconfined\"]"},
 		{"SANDBOX_NETWORK_MODE=bridge", "network_mode", "\"bridge\""},
@@ -309,6 +314,33 @@ static void what_engines_can_is_taken_with_one(void **state)
 	}
 }
 
+/* What an operator says of all containers is the most that a call may ask for. */
+static void limits_of_runtime_configs_are_the_servers(void **state)
+{
+	static const char configs[] =
+		"SANDBOX_RUNTIME_CONFIGS={\"mem_limit\": \"256m\", \"cpu_quota\": 50000}";
+	struct sbx_spec *config, *spec;
+	struct mcp_environment e;
+
+	(void)state;
+	assert_int_equal(read_environment(&e, "BACKEND=docker", configs), 0);
+	assert_int_equal(e.memory_bytes, 256 * MIB);
+	assert_int_equal(e.cpu_milli, 500);
+	assert_int_equal(sbx_spec_new(&config, NULL), 0);
+	assert_int_equal(sbx_spec_set_limit(config, SBX_LIMIT_MEMORY_BYTES, 512 * MIB, NULL), 0);
+	mcp_environment_set_limits(&e, config);
+	assert_int_equal(mcp_environment_make_spec(&e, &spec, &(struct sbx_error){0}), 0);
+	assert_int_equal(sbx_spec_get_limit(spec, SBX_LIMIT_MEMORY_BYTES), 256 * MIB);
+	assert_int_equal(sbx_spec_get_limit(spec, SBX_LIMIT_CPU_MILLI), 500);
+	sbx_spec_free(spec);
+	mcp_environment_done(&e);
+	assert_int_equal(read_environment(&e, "BACKEND=docker", configs, "SANDBOX_MEMORY=1g"), 0);
+	assert_int_equal(e.memory_bytes, 1024 * MIB);
+	sbx_spec_free(config);
+	mcp_environment_done(&e);
+}
+
+/* Case 91, its last part. */
 static void what_cannot_be_had_is_refused_by_its_name(void **state)
 {
 	static const char *const bad[] = {
@@ -325,8 +357,9 @@ static void what_cannot_be_had_is_refused_by_its_name(void **state)
 		"SANDBOX_NETWORK_MODE=host",
 		"COMMIT_CONTAINER=yes",
 		"KEEP_TEMPLATE=True",
+		"SANDBOX_PULL=never",
+		"SANDBOX_ENVIRONMENT=base",
 		"NAMESPACE=default",
-		"R_REPO=https://cran.example",
 	};
 	struct mcp_environment e;
 	struct sbx_error err;
@@ -696,6 +729,7 @@ int main(void)
 		cmocka_unit_test(a_package_is_known_by_its_requirement),
 		cmocka_unit_test(what_is_so_anyway_is_accepted),
 		cmocka_unit_test(what_engines_can_is_taken_with_one),
+		cmocka_unit_test(limits_of_runtime_configs_are_the_servers),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_its_name),
 		cmocka_unit_test(short_output_is_whole),
 		cmocka_unit_test(no_character_is_cut_in_two),

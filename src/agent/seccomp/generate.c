@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs when the project is built: writes the table of table.h as a C header with the filter's
- * instructions, so that the agent loads them as they are and needs no library.
+ * Runs when the project is built: writes the table of table.h as a C header, either with the filter's
+ * instructions, so that the agent loads them as they are and needs no library, or with the profile that
+ * container engines put around the agent, as JSON.
  *
- *	generate-seccomp OUTPUT
+ *	generate-seccomp filter|profile OUTPUT
  *
  * The kernel compiles the filter anew for every sandbox, in a time that grows with its length.
  * So runs of numbers with the same answer become one leaf of a binary search, which is a quarter
@@ -227,7 +228,7 @@ static void put_filter(struct program *p)
 	put_load(p, offsetof(struct seccomp_data, arch));
 }
 
-static void write_header(const struct program *p, FILE *header)
+static void write_filter(const struct program *p, FILE *header)
 {
 	fputs("/* Made by generate-seccomp from seccomp/table.h. */\n#include <linux/filter.h>\n\n"
 	      "static const struct sock_filter seccomp_filter[] = {\n", header);
@@ -239,21 +240,161 @@ static void write_header(const struct program *p, FILE *header)
 	fputs("};\n", header);
 }
 
+/* ---- the profile ---- */
+
+/*
+ * What engines read: docs.docker.com/engine/security/seccomp, and the "seccomp" of OCI's runtime-spec.
+ * A profile can say which calls are allowed, and when; it has no order. So rows that allow some
+ * arguments of a call become rules, and a call whose last row allows the rest is allowed: what its other
+ * rows refuse is the agent's filter to refuse.
+ *
+ * Names that an engine does not know it passes over, and those that its machine does not have.
+ */
+
+/* As the engines' own profiles have it: without the smaller ones a call of theirs kills the caller. */
+static const char profile_architectures[] =
+	"{\"architecture\":\"SCMP_ARCH_X86_64\",\"subArchitectures\":[\"SCMP_ARCH_X86\",\"SCMP_ARCH_X32\"]},"
+	"{\"architecture\":\"SCMP_ARCH_AARCH64\",\"subArchitectures\":[\"SCMP_ARCH_ARM\"]}";
+
+/* JSON within a C string. */
+static void write_text(FILE *header, const char *text)
+{
+	for (; *text != '\0'; text++)
+		fprintf(header, *text == '"' ? "\\%c" : "%c", *text);
+}
+
+/* One of "syscalls", up to its action. */
+static void begin_entry(FILE *header, const char *const *names, bool first)
+{
+	fputs("\"", header);
+	write_text(header, first ? "{\"names\":[" : ",{\"names\":[");
+	for (size_t i = 0; names[i] != NULL; i++) {
+		number_of(names[i]);
+		write_text(header, i == 0 ? "\"" : ",\"");
+		write_text(header, names[i]);
+		write_text(header, "\"");
+	}
+	write_text(header, "],");
+}
+
+static void write_allowed(FILE *header, const char *const *names, bool first)
+{
+	begin_entry(header, names, first);
+	write_text(header, "\"action\":\"SCMP_ACT_ALLOW\"}");
+	fputs("\"\n", header);
+}
+
+static void write_left_out(FILE *header, const struct seccomp_omission *group)
+{
+	begin_entry(header, group->names, false);
+	write_text(header, "\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":");
+	fprintf(header, "%d}\"\n", group->error);
+}
+
+/* No arguments fit both: the order of the two does not matter. */
+static bool are_disjoint(const struct seccomp_row *a, const struct seccomp_row *b)
+{
+	for (size_t i = 0; i < SECCOMP_CONDITIONS_MAX; i++) {
+		for (size_t k = 0; k < SECCOMP_CONDITIONS_MAX; k++) {
+			const struct seccomp_condition *x = &a->when[i], *y = &b->when[k];
+
+			if (x->arg == y->arg && ((x->value ^ y->value) & x->mask & y->mask) != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_order(const struct seccomp_row *first, const struct seccomp_row *row)
+{
+	for (const struct seccomp_row *before = first; before < row; before++)
+		if (before->error != 0 && !are_disjoint(before, row))
+			fail("a profile has no order, and this call's rows need one:", row->name);
+}
+
+static void write_row(FILE *header, const struct seccomp_row *row)
+{
+	const char *comma = "";
+
+	begin_entry(header, NAMES(row->name), false);
+	write_text(header, "\"action\":\"SCMP_ACT_ALLOW\",\"args\":[");
+	for (size_t i = 0; i < SECCOMP_CONDITIONS_MAX; i++) {
+		const struct seccomp_condition *when = &row->when[i];
+
+		if (when->mask == 0)
+			continue;
+		write_text(header, comma);
+		write_text(header, "{\"op\":\"SCMP_CMP_MASKED_EQ\",\"index\":");
+		fprintf(header, "%u,", when->arg);
+		write_text(header, "\"value\":");
+		fprintf(header, "%u,", when->mask);
+		write_text(header, "\"valueTwo\":");
+		fprintf(header, "%u}", when->value);
+		comma = ",";
+	}
+	fputs("]}\"\n", header);
+}
+
+/* The rows of one call; those behind them. */
+static const struct seccomp_row *write_rows(FILE *header, const struct seccomp_row *first)
+{
+	const struct seccomp_row *last = first;
+
+	while (!is_last(last))
+		last++;
+	if (last->error == 0) {
+		write_allowed(header, NAMES(first->name), false);
+		return last + 1;
+	}
+	for (const struct seccomp_row *row = first; row < last; row++) {
+		if (row->error != 0)
+			continue;
+		check_order(first, row);
+		write_row(header, row);
+	}
+	return last + 1;
+}
+
+static void write_profile(FILE *header)
+{
+	const struct seccomp_row *row = seccomp_rows;
+
+	fputs("/* Made by generate-seccomp from seccomp/table.h. */\n\n"
+	      "static const char seccomp_profile[] =\n\"", header);
+	write_text(header, "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":");
+	fprintf(header, "%d,", UNKNOWN);
+	write_text(header, "\"archMap\":[");
+	write_text(header, profile_architectures);
+	write_text(header, "],\"syscalls\":[");
+	fputs("\"\n", header);
+	for (size_t i = 0; i < COUNT(seccomp_allowed); i++)
+		write_allowed(header, seccomp_allowed[i].names, i == 0);
+	for (size_t i = 0; i < COUNT(seccomp_left_out); i++)
+		write_left_out(header, &seccomp_left_out[i]);
+	while (row < seccomp_rows + COUNT(seccomp_rows))
+		row = write_rows(header, row);
+	fputs("\"]}\";\n", header);
+}
+
 int main(int argc, char **argv)
 {
 	static struct program program;
+	bool profile = argc == 3 && strcmp(argv[1], "profile") == 0;
 	FILE *header;
 
-	if (argc != 2)
-		fail("usage: generate-seccomp", "OUTPUT");
+	if (argc != 3 || (!profile && strcmp(argv[1], "filter") != 0))
+		fail("usage: generate-seccomp filter|profile", "OUTPUT");
 	set_answers();
 	find_runs();
 	put_filter(&program);
-	header = fopen(argv[1], "we");
+	header = fopen(argv[2], "we");
 	if (header == NULL)
-		fail("cannot write", argv[1]);
-	write_header(&program, header);
+		fail("cannot write", argv[2]);
+	if (profile)
+		write_profile(header);
+	else
+		write_filter(&program, header);
 	if (ferror(header) || fclose(header) != 0)
-		fail("cannot write", argv[1]);
+		fail("cannot write", argv[2]);
 	return 0;
 }

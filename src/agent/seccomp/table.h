@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which system calls a sandbox may make: the table that generate.c turns into a filter.
+ * Which system calls a sandbox may make: the table that generate.c turns into the agent's filter, and into
+ * the profile that container engines put around a whole container. The agent and the runtimes that start it
+ * (runc, crun) need nothing beyond it once a filter is up.
  *
  * A call is in one of three places. `seccomp_allowed` lists what may be called freely, a reason
  * per group. `seccomp_left_out` lists what was left out on purpose, with the error it gives.
@@ -42,7 +44,7 @@ static const struct seccomp_group seccomp_allowed[] = {
 	       "pwritev2", "lseek", "dup", "dup2", "dup3", "fcntl", "flock", "fsync",
 	       "fdatasync", "sync", "syncfs", "sync_file_range", "fallocate", "fadvise64",
 	       "readahead", "truncate", "ftruncate", "sendfile", "copy_file_range", "splice",
-	       "tee", "vmsplice", "pipe", "pipe2", "memfd_create", "cachestat")},
+	       "tee", "pipe", "pipe2", "memfd_create", "cachestat")},
 	{"names: look up, list and change the file tree",
 	 NAMES("stat", "fstat", "lstat", "newfstatat", "statx", "statfs", "fstatfs", "access",
 	       "faccessat", "faccessat2", "getdents", "getdents64", "getcwd", "chdir", "fchdir",
@@ -123,6 +125,8 @@ static const struct seccomp_omission seccomp_left_out[] = {
 	 NAMES("bpf", "perf_event_open", "lookup_dcookie")},
 	{EPERM, "stopping the kernel half way through a copy, a favourite of exploits",
 	 NAMES("userfaultfd")},
+	{ENOSYS, "lending pages that can still be written, with which copies were broken into; programs write",
+	 NAMES("vmsplice")},
 	{EPERM, "the key store is not divided by namespaces",
 	 NAMES("keyctl", "add_key", "request_key")},
 	{EPERM, "a second way to make system calls, past this filter",

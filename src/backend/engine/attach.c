@@ -10,11 +10,15 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
 #define ARCHIVE_MAX (16u << 20)
+
+/* Podman looks for such keys also where there is no terminal. None it takes for its own; these never come. */
+#define NO_KEYS "ctrl-_,ctrl-^,ctrl-_,ctrl-^,ctrl-_,ctrl-^,ctrl-_,ctrl-^"
 
 static bool state_of(const json_t *container, const char *key)
 {
@@ -50,20 +54,27 @@ static int make_run(struct engine_client *client, const char *id, const json_t *
 	return 0;
 }
 
-/* A place of our own in its root: what is mounted there an archive does not reach. */
-static int bring_agent(struct engine_client *client, struct engine_container *c,
-		       struct sbx_error *err)
+/* Names that nobody in it can foresee, and take before us; one is not told by the other. */
+static int name_places(struct engine_container *c, struct sbx_error *err)
 {
-	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
-	unsigned char random[8];
-	char folder[64];
-	int r;
+	uint64_t random[2];
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return sbx_fail_errno(err, errno, "cannot name the agent");
-	snprintf(folder, sizeof(folder), ".llm-sandbox-%02x%02x%02x%02x%02x%02x%02x%02x", random[0],
-		 random[1], random[2], random[3], random[4], random[5], random[6], random[7]);
-	snprintf(c->program, sizeof(c->program), "/%.40s/agent", folder);
+	snprintf(c->program, sizeof(c->program), "/.llm-sandbox-%016" PRIx64 "/agent", random[0]);
+	snprintf(c->workdir, sizeof(c->workdir), "/tmp/llm-sandbox-%016" PRIx64, random[1]);
+	return 0;
+}
+
+/* A place of our own in its root: what is mounted there an archive does not reach. */
+int engine_container_bring(struct engine_client *client, const struct engine_container *c,
+			   struct sbx_error *err)
+{
+	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
+	char folder[64];
+	int r;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(c->program + 1, "/"), c->program + 1);
 	engine_tar_add_folder(&tar, folder, 0755, 0, 0);
 	engine_volume_pack(&tar, c->program + 1);
 	r = engine_container_put(client, c, "/", &tar, err);
@@ -79,22 +90,22 @@ int engine_container_adopt(struct engine_client *client, const struct sbx_spec *
 			   struct engine_container *ret, json_t **ret_description,
 			   struct sbx_error *err)
 {
-	const char *wanted = spec->container.id, *id;
+	const char *wanted = spec->container.id;
 	json_t *container = NULL;
 	int r = inspect(client, wanted, &container, err);
 
-	if (r < 0)
+	/* From here on it is one that is never removed. */
+	if (r == 0)
+		r = name_places(ret, err);
+	if (r < 0) {
+		json_decref(container);
 		return r;
-	id = json_string_value(json_object_get(container, "Id"));
-	if (id == NULL || strlen(id) >= sizeof(ret->id))
+	}
+	if (engine_container_take_id(container, ret))
+		r = make_run(client, wanted, container, err);
+	else
 		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which container '%.128s' is",
 			     wanted);
-	if (r == 0) {
-		snprintf(ret->id, sizeof(ret->id), "%s", id);
-		r = make_run(client, wanted, container, err);
-	}
-	if (r == 0)
-		r = bring_agent(client, ret, err);
 	if (r == 0)
 		*ret_description = json_incref(container);
 	json_decref(container);
@@ -110,9 +121,9 @@ int engine_exec_attach(struct engine_client *client, const struct engine_contain
 	char path[256];
 	int r;
 
-	body = json_pack("{s:[s, s, s], s:s, s:s, s:b, s:b, s:b, s:b}", "Cmd", c->program, "--stdio",
-			 "--guest", "User", "0:0", "WorkingDir", "/", "AttachStdin", true,
-			 "AttachStdout", true, "AttachStderr", true, "Tty", false);
+	body = json_pack("{s:[s, s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:s}", "Cmd", c->program,
+			 "--stdio", "--guest", "User", "0:0", "WorkingDir", "/", "AttachStdin", true,
+			 "AttachStdout", true, "AttachStderr", true, "Tty", false, "DetachKeys", NO_KEYS);
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot start the agent");
 	snprintf(path, sizeof(path), "/containers/%s/exec", c->id);

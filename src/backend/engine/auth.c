@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/auth.h"
 
+#include "backend/engine/docker_context.h"
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,6 +22,7 @@
 
 #define CONFIG_MAX (1u << 20)
 #define ANSWER_MAX 65536u
+#define LOGIN_MAX  32768u
 #define HELPER_MS  30000
 
 extern char **environ;
@@ -29,25 +31,32 @@ extern char **environ;
 
 static int read_config(json_t **ret, struct sbx_error *err)
 {
-	const char *folder = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
-	auto_free char *text = NULL;
-	char path[PATH_MAX];
+	auto_free char *folder = engine_docker_context_folder(), *path = NULL, *text = NULL;
+	auto_close int fd = -1;
 	json_error_t where;
 	size_t len;
 
 	*ret = NULL;
-	if (folder != NULL && folder[0] != '\0')
-		snprintf(path, sizeof(path), "%s/config.json", folder);
-	else
-		snprintf(path, sizeof(path), "%s/.docker/config.json", home ? home : "");
-	if (access(path, F_OK) < 0)
+	if (folder == NULL)
 		return 0;
-	if (sbx_read_file(AT_FDCWD, path, CONFIG_MAX, &text, &len, err) < 0)
+	if (asprintf(&path, "%s/config.json", folder) < 0) {
+		path = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot find the registry's log-in");
+	}
+	/* A link is followed: the folder is the user's own. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot find the registry's log-in: cannot open '%.256s'",
+				      path);
+	if (sbx_read_stream(fd, path, CONFIG_MAX, &text, &len, err) < 0)
 		return sbx_wrap(err, "cannot find the registry's log-in");
 	*ret = json_loadb(text, len, 0, &where);
+	/* What jansson says of it has a piece of the file, which may be a secret. */
 	if (*ret == NULL)
-		return sbx_fail(err, SBX_E_INVALID, "'%.256s' is no JSON: %.120s (line %d)", path,
-				where.text, where.line);
+		return sbx_fail(err, SBX_E_INVALID, "'%.256s' is not well-formed JSON (line %d)", path,
+				where.line);
 	return 0;
 }
 
@@ -120,17 +129,19 @@ static int start_helper(const char *program, int fd, pid_t *ret)
 	return r;
 }
 
-/* Say the registry, and read what comes until the end, or for HELPER_MS of silence. */
+/* Say the registry, and read what comes until the end, HELPER_MS at most, and no more than it may be. */
 static void talk(int fd, const char *registry, struct sbx_buf *answer)
 {
 	char data[4096];
 	ssize_t n = send(fd, registry, strlen(registry), MSG_NOSIGNAL);
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	uint64_t deadline_ns = sbx_deadline_ns(HELPER_MS);
 
 	if (n != (ssize_t)strlen(registry))
 		return;
 	shutdown(fd, SHUT_WR);
-	while (poll(&poll_fd, 1, HELPER_MS) > 0 && (n = read(fd, data, sizeof(data))) > 0)
+	while (!answer->failed && poll(&poll_fd, 1, sbx_poll_ms(deadline_ns)) > 0 &&
+	       (n = read(fd, data, sizeof(data))) > 0)
 		sbx_buf_append(answer, data, (size_t)n);
 }
 
@@ -158,7 +169,7 @@ static int run_helper(const char *name, const char *registry, json_t **ret, stru
 	if (r != 0)
 		return sbx_fail_errno(err, r, "cannot start the credential helper '%s'", program);
 	/* Whoever has not logged in there is told so in words, and is nobody. */
-	*ret = answer.data ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
+	*ret = answer.data && !answer.failed ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
 	return 0;
 }
 
@@ -188,12 +199,13 @@ static json_t *decode(const json_t *entry, const char *registry)
 {
 	const char *auth = json_string_value(json_object_get(entry, "auth"));
 	const char *token = json_string_value(json_object_get(entry, "identitytoken"));
-	auto_buf struct sbx_buf text = SBX_BUF_INIT(4096);
+	auto_buf struct sbx_buf text = SBX_BUF_INIT(LOGIN_MAX);
 	char *colon;
 
 	if (token != NULL && token[0] != '\0')
 		return json_pack("{s:s, s:s}", "identitytoken", token, "serveraddress", registry);
-	if (auth == NULL || !sbx_text_decode_base64(&text, auth, strlen(auth)) || text.data == NULL)
+	if (auth == NULL || !sbx_text_decode_base64(&text, auth, strlen(auth)) || text.failed ||
+	    text.data == NULL)
 		return NULL;
 	colon = strchr(text.data, ':');
 	if (colon == NULL)
@@ -217,7 +229,7 @@ static int find_login(const json_t *config, const char *registry, json_t **ret,
 	if (store != NULL && store[0] != '\0')
 		return ask_helper(store, registry, ret, err);
 	json_object_foreach(json_object_get(config, "auths"), key, entry) {
-		if (is_same_host(key, registry))
+		if (*ret == NULL && is_same_host(key, registry))
 			*ret = decode(entry, registry);
 	}
 	return 0;

@@ -3,6 +3,7 @@
 #include "backend/engine/image.h"
 
 #include "backend/engine/context.h"
+#include "backend/engine/words.h"
 #include "base/auto.h"
 #include "base/sha256.h"
 
@@ -10,26 +11,132 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define BUILD_MS  (60 * 60 * 1000)
 #define LINE_BYTES (1u << 20)
 
+/* What is going on, for the sentence that says why it went no further. */
+struct building {
+	struct engine_lines lines;
+	char step[160]; /* "Step 2/3 : RUN make" */
+	char said[320]; /* the end of what its program has said */
+};
+
+/* Both engines say "Step N/M : INSTRUCTION", each in its own case. */
+static bool is_step(const char *text)
+{
+	return strncasecmp(text, "step ", 5) == 0 && isdigit((unsigned char)text[5]);
+}
+
+/* What engines say about their own work begins so. */
+static bool is_of_engine(const char *text)
+{
+	text += strspn(text, " ");
+	return strncmp(text, "-->", 3) == 0 || strncmp(text, "--->", 4) == 0 ||
+	       strncmp(text, "Removing intermediate", 21) == 0;
+}
+
+static void keep_said(struct building *b, const char *text)
+{
+	size_t more = strlen(text), len = strlen(b->said), most = sizeof(b->said) - 1;
+
+	if (more > most)
+		text += more - most, more = most;
+	if (len + more > most) {
+		size_t drop = len + more - most;
+
+		memmove(b->said, b->said + drop, len - drop + 1);
+		len -= drop;
+	}
+	memcpy(b->said + len, text, more + 1);
+}
+
 /* "stream" has pieces of lines; those of programs in the build end as they like. */
 static void on_line(struct engine_lines *l, const json_t *object)
 {
+	struct building *b = (struct building *)l;
 	const char *text = json_string_value(json_object_get(object, "stream"));
 
+	if (text != NULL && is_step(text)) {
+		snprintf(b->step, sizeof(b->step), "%s", text);
+		b->said[0] = '\0';
+	} else if (text != NULL && !is_of_engine(text)) {
+		keep_said(b, text);
+	}
 	if (text == NULL)
 		text = json_string_value(json_object_get(object, "status"));
 	if (text != NULL)
 		engine_say(l->spec, "%s", text);
 }
 
+/* The engine's words first, then where that was, and what was said there last. */
+static int fail_build(const struct building *b, struct sbx_error *err)
+{
+	char step[sizeof(b->step)], said[sizeof(b->said)];
+	const char *problem = b->lines.problem;
+
+	engine_words_clean(b->step, strlen(b->step), step, sizeof(step));
+	engine_words_clean(b->said, strlen(b->said), said, sizeof(said));
+	return sbx_fail(err, strstr(problem, "no space left") ? SBX_E_LIMIT : SBX_E_INVALID,
+			"%.160s%s%.100s%s%.140s", problem, step[0] ? "; in " : "", step,
+			said[0] ? ", which said at last: " : "",
+			said[0] && strlen(said) > 140 ? said + strlen(said) - 140 : said);
+}
+
+/* ---- what needs another builder ---- */
+
+/* "<<EOF", "<<-EOF", "<<'EOF'" as a word of its own. */
+static bool has_here_document(const char *line)
+{
+	for (const char *at = line; (at = strstr(at, "<<")) != NULL; at += 2) {
+		const char *word = at + 2;
+
+		word += *word == '-';
+		word += *word == '"' || *word == '\'';
+		if (at > line && strchr(" \t", at[-1]) != NULL && (isalpha((unsigned char)*word) || *word == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* The number of the first such line, or 0. */
+static int find_here_document(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[4096];
+	int number = 0, found = 0;
+
+	while (f != NULL && found == 0 && fgets(line, sizeof(line), f) != NULL) {
+		number++;
+		if (has_here_document(line))
+			found = number;
+	}
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+/* An engine that does not know them reads the text that follows as instructions. */
+static int explain(const struct engine_client *client, const char *path, int r, struct sbx_error *err)
+{
+	int line = find_here_document(path);
+
+	if (line == 0)
+		return r;
+	return sbx_wrap(err,
+			"line %d has a here-document, which the builder of this %s does not know; put the text "
+			"into a file and COPY it, or build the image yourself and name it", line,
+			engine_client_flavor(client)->title);
+}
+
+/* ---- names ---- */
+
 /*
- * The same folder has the same name each time, so that what was built before is replaced; two folders
+ * The same file has the same name each time, so that what was built before is replaced; two of folders
  * that are called alike have not.
  */
-static char *make_name(const char *folder)
+static char *make_name(const struct sbx_container *c, const char *folder)
 {
 	struct sbx_sha256 hash = SBX_SHA256_INIT;
 	const char *slash = strrchr(folder, '/'), *from = slash ? slash + 1 : folder;
@@ -41,6 +148,7 @@ static char *make_name(const char *folder)
 			word[len++] = (char)tolower((unsigned char)*from);
 	}
 	word[len] = '\0';
+	sbx_sha256_add(&hash, c->dockerfile, strlen(c->dockerfile) + 1);
 	sbx_sha256_add(&hash, folder, strlen(folder));
 	sbx_sha256_hex(&hash, hex);
 	if (asprintf(&name, "llm-sandbox-build/%s:%.12s", len > 0 ? word : "folder", hex) < 0)
@@ -58,74 +166,116 @@ void engine_append_escaped(struct sbx_buf *out, const char *text)
 	}
 }
 
+/* ---- building ---- */
+
+static void write_path(const struct sbx_spec *spec, const char *file, const char *name,
+		       struct sbx_buf *path)
+{
+	const char *platform = engine_image_platform(spec);
+	const char *network =
+		json_string_value(json_object_get(spec->container.runtime, "network_mode"));
+
+	sbx_buf_puts(path, "/build?rm=1&forcerm=1&dockerfile=");
+	engine_append_escaped(path, file);
+	sbx_buf_puts(path, "&t=");
+	engine_append_escaped(path, name);
+	if (spec->container.pull == SBX_PULL_ALWAYS)
+		sbx_buf_puts(path, "&pull=1");
+	if (platform != NULL)
+		sbx_buf_printf(path, "&platform=%s", platform);
+	if (network != NULL) {
+		sbx_buf_puts(path, "&networkmode=");
+		engine_append_escaped(path, network);
+	}
+}
+
 static int build(struct engine_client *client, const struct sbx_spec *spec, const char *file,
 		 const char *name, const struct engine_context *context, struct sbx_error *err)
 {
-	struct engine_lines lines = {.spec = spec, .line = on_line, .rest = SBX_BUF_INIT(LINE_BYTES)};
+	struct building b = {.lines = {.spec = spec, .line = on_line, .rest = SBX_BUF_INIT(LINE_BYTES)}};
 	auto_buf struct sbx_buf path = SBX_BUF_INIT(8192);
 	struct engine_request request = {.method = "POST", .raw = context->data,
 					 .raw_len = context->len, .raw_type = "application/x-tar",
 					 .timeout_ms = BUILD_MS, .on_piece = engine_lines_add,
-					 .userdata = &lines};
-	const char *platform = engine_image_platform(spec);
+					 .userdata = &b.lines};
 	int r;
 
-	sbx_buf_puts(&path, "/build?rm=1&forcerm=1&dockerfile=");
-	engine_append_escaped(&path, file);
-	sbx_buf_puts(&path, "&t=");
-	engine_append_escaped(&path, name);
-	if (spec->container.pull == SBX_PULL_ALWAYS)
-		sbx_buf_puts(&path, "&pull=1");
-	if (platform != NULL)
-		sbx_buf_printf(&path, "&platform=%s", platform);
+	write_path(spec, file, name, &path);
 	if (path.failed)
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
 	request.path = path.data;
 	engine_say(spec, "building the image %s", name);
 	r = engine_call(client, &request, NULL, err);
-	engine_lines_end(&lines);
-	if (r == 0 && lines.problem[0] != '\0')
-		r = sbx_fail(err, strstr(lines.problem, "no space left") ? SBX_E_LIMIT : SBX_E_INVALID,
-			     "%.500s", lines.problem);
-	return r;
+	engine_lines_end(&b.lines);
+	if (r == 0 && b.lines.problem[0] != '\0')
+		r = fail_build(&b, err);
+	return r < 0 ? explain(client, spec->container.dockerfile, r, err) : 0;
+}
+
+/* The Containerfile's path below the folder, or NULL when it is elsewhere. */
+static const char *find_below(const char *folder, const char *file)
+{
+	size_t len = strlen(folder);
+
+	len = len > 0 && folder[len - 1] == '/' ? len - 1 : len;
+	return strncmp(file, folder, len) == 0 && file[len] == '/' ? file + len + 1 : NULL;
 }
 
 static int pack_and_build(struct engine_client *client, const struct sbx_spec *spec,
-			  const char *name, struct sbx_error *err)
+			  const char *folder, const char *name, struct sbx_error *err)
 {
-	auto_free char *folder = strdup(spec->container.dockerfile);
+	const char *file = spec->container.dockerfile, *below = find_below(folder, file);
 	struct engine_context context = {0};
-	char *slash;
-	int r;
+	int r = engine_context_pack(folder, below ? below : ENGINE_CONTEXT_FILE, below ? NULL : file,
+				    &context, err);
 
-	if (folder == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
-	slash = strrchr(folder, '/');
-	*slash = '\0';
-	r = engine_context_pack(folder[0] ? folder : "/", slash + 1, &context, err);
 	if (r == 0)
-		r = build(client, spec, slash + 1, name, &context, err);
+		r = build(client, spec, below ? below : ENGINE_CONTEXT_FILE, name, &context, err);
 	engine_context_done(&context);
 	return r;
+}
+
+/* A name that we made up is of one image: what was built before goes, unless somebody has named it. */
+static void drop_before(struct engine_client *client, const json_t *before)
+{
+	const char *id = json_string_value(json_object_get(before, "Id"));
+	struct sbx_error ignored;
+	json_t *now = NULL;
+
+	if (id == NULL || strlen(id) > 100 || engine_image_inspect(client, id, &now, &ignored) < 0)
+		return;
+	if (json_array_size(json_object_get(now, "RepoTags")) == 0)
+		engine_image_remove(client, id);
+	json_decref(now);
+}
+
+/* With a slash at its end where it is the root. */
+static char *find_folder(const struct sbx_container *c)
+{
+	size_t len = (size_t)(strrchr(c->dockerfile, '/') - c->dockerfile);
+
+	return c->context ? strdup(c->context) : strndup(c->dockerfile, len > 0 ? len : 1);
 }
 
 int engine_image_build(struct engine_client *client, const struct sbx_spec *spec, char **ret,
 		       bool *ret_is_new, struct sbx_error *err)
 {
 	const struct sbx_container *c = &spec->container;
-	auto_free char *folder = strndup(c->dockerfile, (size_t)(strrchr(c->dockerfile, '/') - c->dockerfile));
+	auto_free char *folder = find_folder(c);
 	auto_free char *name = NULL;
 	struct sbx_error ignored;
 	json_t *before = NULL;
 	int r;
 
 	if (folder != NULL)
-		name = c->tag ? strdup(c->tag) : make_name(folder);
+		name = c->tag ? strdup(c->tag) : make_name(c, folder);
 	if (name == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
 	*ret_is_new = engine_image_inspect(client, name, &before, &ignored) < 0;
+	r = pack_and_build(client, spec, folder, name, err);
+	if (r == 0 && c->tag == NULL)
+		drop_before(client, before);
 	json_decref(before);
-	r = pack_and_build(client, spec, name, err);
 	if (r < 0)
 		return sbx_wrap(err, "cannot build an image from '%.256s'", c->dockerfile);
 	*ret = take_ptr(name);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define ANSWER_MAX	(16u << 20)
 #define HEADS_MAX	(64u << 10)
@@ -456,6 +457,16 @@ const char *engine_client_address(const struct engine_client *client)
 	return client->endpoint.name;
 }
 
+bool engine_client_owner(const struct engine_client *client, uid_t *ret)
+{
+	struct stat st;
+
+	if (client->endpoint.socket_path == NULL || stat(client->endpoint.socket_path, &st) < 0)
+		return false;
+	*ret = st.st_uid;
+	return true;
+}
+
 const char *engine_client_key(const struct engine_client *client)
 {
 	return client->key;
@@ -468,15 +479,18 @@ void engine_client_watch(struct engine_client *client, int fd)
 
 /* ---- open and close ---- */
 
+/* Two programs at one host are two engines. */
 static int name_key(struct engine_client *client, struct sbx_error *err)
 {
 	const struct engine_endpoint *e = &client->endpoint;
+	auto_buf struct sbx_buf key = SBX_BUF_INIT(1u << 20);
 
-	if (asprintf(&client->key, "%s %s %s %s %s %d", e->name, e->url, e->ca ?: "", e->cert ?: "",
-		     e->key ?: "", e->verify) >= 0)
-		return 0;
-	client->key = NULL;
-	return sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
+	sbx_buf_printf(&key, "%s %s %s %s %s %d", e->name, e->url, e->ca ?: "", e->cert ?: "",
+		       e->key ?: "", e->verify);
+	for (size_t i = 0; e->command != NULL && e->command[i] != NULL; i++)
+		sbx_buf_printf(&key, " %s", e->command[i]);
+	client->key = sbx_buf_take(&key);
+	return client->key != NULL ? 0 : sbx_fail_errno(err, ENOMEM, "cannot speak to an engine");
 }
 
 static int connect_client(struct engine_client *client, struct sbx_error *err)

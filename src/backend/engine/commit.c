@@ -79,7 +79,7 @@ static void add_list(struct sbx_buf *out, const char *word, const json_t *list)
  */
 static json_t *describe(const json_t *config)
 {
-	json_t *body = config ? json_deep_copy(config) : json_object();
+	json_t *body = json_is_object(config) ? json_deep_copy(config) : json_object();
 	json_t *labels = json_object_get(body, "Labels");
 
 	if (!json_is_array(json_object_get(body, "Entrypoint")))

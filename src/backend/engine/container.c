@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/container.h"
 
+#include "backend/engine/files.h"
 #include "backend/engine/runtime.h"
 #include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
+#include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "backend/engine/labels.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
 static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
+
+const uint64_t engine_capabilities = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SETPCAP |
+				     1ull << CAP_KILL | 1ull << CAP_CHOWN;
 
 static json_t *list_of(const char *const *items, size_t count)
 {
@@ -134,9 +140,10 @@ static const char *wish_of(const struct sbx_spec *spec, const char *name)
 
 /* What the engines hide, and what else of /proc tells of the machine. */
 static const char *const masked[] = {
-	"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/kallsyms", "/proc/kcore", "/proc/key-users",
-	"/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
-	"/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware",
+	"/proc/acpi", "/proc/asound", "/proc/cmdline", "/proc/interrupts", "/proc/kallsyms", "/proc/kcore",
+	"/proc/key-users", "/proc/keys", "/proc/kmsg", "/proc/latency_stats", "/proc/modules",
+	"/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/timer_stats",
+	"/sys/devices/virtual/powercap", "/sys/firmware",
 };
 
 /* Before wishes are applied, which may say otherwise. */
@@ -168,8 +175,22 @@ static void hide_resolver(json_t *container)
 {
 	json_t *host = json_object_get(container, "HostConfig");
 
-	json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
-	json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+	if (strcmp(json_string_value(json_object_get(host, "NetworkMode")), "none") != 0)
+		return;
+	if (json_object_get(host, "Dns") == NULL)
+		json_object_set_new(host, "Dns", json_pack("[s]", "127.0.0.1"));
+	if (json_object_get(host, "DnsSearch") == NULL)
+		json_object_set_new(host, "DnsSearch", json_pack("[s]", "."));
+}
+
+/* What is shared with others has its size already, and Podman refuses another. */
+static void share_memory(const struct sbx_spec *spec, json_t *container)
+{
+	const char *mode = wish_of(spec, "ipc_mode") ?: "private";
+
+	if (strcmp(mode, "private") != 0 && strcmp(mode, "shareable") != 0 &&
+	    json_object_get(spec->container.runtime, "shm_size") == NULL)
+		json_object_del(json_object_get(container, "HostConfig"), "ShmSize");
 }
 
 /* Whether something of the user's is shown at this place. */
@@ -243,28 +264,59 @@ static void name_folders(const struct sbx_spec *spec, json_t *o)
 	}
 }
 
+/*
+ * An image may have a program that its engine starts again and again, as root and beside the agent's
+ * fences, to see whether the container is well.
+ */
+static json_t *no_healthcheck(void)
+{
+	return json_pack("{s:[s]}", "Test", "NONE");
+}
+
+/* They are told in one text with colons in it, which is UTF-8. */
+static int check_mounts(const struct sbx_spec *spec, struct sbx_error *err)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct sbx_mount *m = &spec->mounts[i];
+		json_t *text = json_sprintf("%s%s", m->host, m->inside);
+		bool fine = text != NULL && strchr(json_string_value(text), ':') == NULL;
+
+		json_decref(text);
+		if (!fine)
+			return sbx_fail(err, SBX_E_INVALID,
+					"the mount of '%.200s' cannot be told to an engine: a path has a colon "
+					"in it, or is not UTF-8",
+					m->host);
+	}
+	return 0;
+}
+
 json_t *engine_container_describe(const struct engine_flavor *flavor, const struct sbx_spec *spec,
 				  const char *image, struct sbx_error *err)
 {
-	json_t *o = json_pack(
-		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "Image",
+	json_t *o;
+
+	if (check_mounts(spec, err) < 0)
+		return NULL;
+	o = json_pack(
+		"{s:s, s:[s, s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "Image",
 		image, "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "--stdio", "User", "0:0",
 		"WorkingDir", "/", "OpenStdin", true, "StdinOnce", true, "AttachStdin", true,
-		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "HostConfig",
-		describe_host(spec));
+		"AttachStdout", true, "AttachStderr", true, "Labels", engine_labels("session", NULL), "Healthcheck",
+		no_healthcheck(), "HostConfig", describe_host(spec));
 
 	if (o == NULL) {
 		sbx_fail_errno(err, ENOMEM, "cannot describe a container");
 		return NULL;
 	}
-	if (wish_of(spec, "network_mode") == NULL)
-		hide_resolver(o);
 	if (!is_privileged(spec))
 		mask_paths(flavor, o);
 	if (engine_runtime_apply(flavor, spec->container.runtime, o, err) < 0) {
 		json_decref(o);
 		return NULL;
 	}
+	hide_resolver(o);
+	share_memory(spec, o);
 	show_sets(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
@@ -316,15 +368,77 @@ static char *join_warnings(const json_t *answer)
 	return NULL;
 }
 
-static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret)
 {
 	const char *id = json_string_value(json_object_get(answer, "Id"));
 
-	if (id == NULL || strlen(id) >= sizeof(ret->id) ||
+	if (id == NULL || id[0] == '\0' || strlen(id) >= sizeof(ret->id) ||
 	    strspn(id, "0123456789abcdef") != strlen(id))
-		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+		return false;
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return true;
+}
+
+static int take_id(const json_t *answer, struct engine_container *ret, struct sbx_error *err)
+{
+	if (!engine_container_take_id(answer, ret))
+		return sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	return 0;
+}
+
+/*
+ * A program that listens at ::1 is to find it as it does elsewhere. The setting is of the container's own
+ * network, which has nothing but the loopback; a machine without IPv6 would not start it.
+ */
+static void open_loopback(const struct engine_client *client, json_t *container)
+{
+	static const char setting[] = "net.ipv6.conf.lo.disable_ipv6";
+	json_t *host = json_object_get(container, "HostConfig");
+	const char *network = json_string_value(json_object_get(host, "NetworkMode"));
+
+	if (!engine_client_flavor(client)->closes_loopback || !engine_client_is_local(client) ||
+	    network == NULL || strcmp(network, "none") != 0 || json_object_get(host, "Runtime") != NULL ||
+	    json_object_get(host, "Sysctls") != NULL ||
+	    access("/proc/sys/net/ipv6/conf/lo/disable_ipv6", F_OK) < 0)
+		return;
+	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
+}
+
+/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
+static void hide_names(const struct engine_client *client, json_t *container)
+{
+	static const char *const files[][2] = {
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
+		{"/etc/resolv.conf", "nameserver 127.0.0.1\n"},
+	};
+	json_t *host = json_object_get(container, "HostConfig");
+
+	if (!engine_client_flavor(client)->shows_names ||
+	    strcmp(json_string_value(json_object_get(host, "NetworkMode")) ?: "", "none") != 0)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		auto_free char *path = is_taken(host, files[i][0]) ? NULL : engine_file_with(files[i][1]);
+
+		if (path != NULL)
+			json_array_append_new(json_object_get(host, "Binds"),
+					      json_sprintf("%s:%s:ro", path, files[i][0]));
+	}
+}
+
+/* An engine that does not see our files can do without. */
+static void show_names(json_t *container, size_t binds)
+{
+	json_t *list = json_object_get(json_object_get(container, "HostConfig"), "Binds");
+
+	while (json_array_size(list) > binds)
+		json_array_remove(list, json_array_size(list) - 1);
+}
+
+static int call_create(struct engine_client *client, const char *path, const json_t *body,
+		       json_t **ret_answer, struct sbx_error *err)
+{
+	return engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
+			   ret_answer, err);
 }
 
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
@@ -332,14 +446,25 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 {
 	json_t *answer = NULL, *body;
 	char path[320];
+	size_t binds;
 	int r;
 
 	body = engine_container_describe(engine_client_flavor(client), spec, image, err);
 	if (body == NULL)
 		return -(int)err->code;
 	format_create(spec, path, sizeof(path));
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
-			&answer, err);
+	open_loopback(client, body);
+	binds = json_array_size(json_object_get(json_object_get(body, "HostConfig"), "Binds"));
+	r = engine_seccomp_add(client, body, &ret->seccomp, err);
+	/* That it can read the profile says that it sees the others. */
+	if (r == 0 && ret->seccomp.profile == ENGINE_PROFILE_OURS)
+		hide_names(client, body);
+	if (r == 0)
+		r = call_create(client, path, body, &answer, err);
+	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err)) {
+		show_names(body, binds);
+		r = call_create(client, path, body, &answer, err);
+	}
 	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
 	if (r == 0) {
 		ret->asked = json_incref(body);
@@ -369,6 +494,10 @@ int engine_container_make_folders(struct engine_client *client, const struct sbx
 {
 	auto_buf struct sbx_buf tar = SBX_BUF_INIT(1u << 20);
 
+	if (strlen(spec->workdir + 1) > ENGINE_TAR_NAME_MAX)
+		return sbx_fail(err, SBX_E_INVALID,
+				"the work folder '%.128s' has a longer name than one for a commit can have",
+				spec->workdir);
 	engine_tar_add_folder(&tar, spec->workdir + 1, 0755, spec->uid, spec->gid);
 	engine_tar_add_folder(&tar, "home/sandbox", 0755, spec->uid, spec->gid);
 	engine_tar_end(&tar);
@@ -401,8 +530,9 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 
 	if (container->program[0] != '\0')
 		return engine_exec_attach(client, container, ret, err);
-	snprintf(path, sizeof(path), "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1",
-		 container->id);
+	/* Podman looks for keys to detach by also where there is no terminal: there are to be none. */
+	snprintf(path, sizeof(path),
+		 "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1&detachKeys=", container->id);
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "backend/engine/client.h"
+#include "backend/engine/seccomp.h"
 #include "backend/spec.h"
 
 #define ENGINE_ID_MAX 80
@@ -17,7 +18,10 @@ struct engine_container {
 	char id[ENGINE_ID_MAX];
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
+	bool passes_limits_by; /* its engine does */
+	struct engine_seccomp seccomp;
 	char program[64];   /* of somebody else's: the agent in it; "" in ours */
+	char workdir[40];   /* and a folder that is ours to make there */
 };
 
 /*
@@ -31,12 +35,19 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err);
 
+/* Its "Id", which becomes a part of paths; false when it says none that is one. */
+bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
+
 /*
- * Use one that is there (attach.c): started when it is stopped, with the agent brought into it, which
- * removes itself when it runs. *ret_description is what the engine says of it, the caller's.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_description is what the engine says
+ * of it, the caller's.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
 			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err);
+
+/* Bring the agent into it, which removes itself when it runs: the last that is done before. */
+int engine_container_bring(struct engine_client *client, const struct engine_container *container,
 			   struct sbx_error *err);
 
 /* The agent's streams in one that is somebody else's. */
@@ -75,11 +86,6 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
 
-/* ---- its variables (env.c) ---- */
-
-/* Out of the image's list, and the name of a micromamba environment or NULL; freed with sbx_strv_free(). */
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err);
-
 /* ---- its users (user.c) ---- */
 
 /* The ids of a name in its /etc/passwd. */
@@ -88,8 +94,8 @@ int engine_user_find(struct engine_client *client, const struct engine_container
 
 /* ---- what isolates it (report.c) ---- */
 
-/* Whether this engine takes limits and does not set them. */
-bool engine_ignores_limits(const struct engine_client *client);
+/* What containers are given, as bits: the agent's until it drops them. */
+extern const uint64_t engine_capabilities;
 
 /* The fences that the agent is to put up, without those that were wished away: bits of enum wire_fence. */
 uint32_t engine_fences(const struct engine_container *container);
@@ -98,8 +104,14 @@ uint32_t engine_fences(const struct engine_container *container);
 int engine_writable(const struct engine_container *container, const struct sbx_spec *spec,
 		    char **ret, size_t max, size_t *ret_count, struct sbx_error *err);
 
+/* uid: whom programs run as; found: what the agent has seen of the container. */
 void engine_report(const struct engine_client *client, const struct engine_container *container,
-		   struct sbx_report *report);
+		   uint32_t uid, const struct wire_surroundings *found, struct sbx_report *report);
+
+/* ---- its limits (limits.c) ---- */
+
+/* Whether this engine sets the limits that it takes; it is asked once, where that may not be so. */
+bool engine_sets_limits(struct engine_client *client);
 
 /* ---- plans (plan.c) ---- */
 
@@ -130,6 +142,9 @@ void engine_volume_distrust(struct engine_client *client, const struct sbx_spec 
 /* Append the agent under this name, and the archive's end. */
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
-/* Make it with the agent in it, by way of a container of this image that is never started. */
+/*
+ * Make it with the agent in it, by way of a container of this image that is never started. Of several
+ * programs that do so at once one fills it, and the others wait.
+ */
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err);

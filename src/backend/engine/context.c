@@ -16,13 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define IGNORE_FILE   ".dockerignore"
 #define IGNORE_BYTES  (1u << 20)
+#define FILE_BYTES    (1u << 20) /* of a Containerfile */
 #define DEPTH_MAX     128
 
 struct packing {
 	struct archive *archive;
 	struct engine_ignore ignore;
 	const char *file;
+	const char *foreign; /* where that is, when it is not in the folder; or NULL */
+	char *ignored;	     /* the text of .dockerignore, or NULL */
 };
 
 static int fail(const char *path, struct sbx_error *err)
@@ -55,7 +59,8 @@ static int write_head(struct packing *p, const char *path, const struct stat *st
 		archive_entry_set_symlink(entry, link);
 	r = archive_write_header(p->archive, entry);
 	archive_entry_free(entry);
-	return r == ARCHIVE_OK ? 0 : fail_archive(p, err);
+	/* It warns of a name that no character set can be told of, and writes it as it is. */
+	return r >= ARCHIVE_WARN ? 0 : fail_archive(p, err);
 }
 
 static int write_body(struct packing *p, int fd, const char *path, off_t size,
@@ -111,13 +116,14 @@ static int pack_folder(struct packing *p, int fd, const char *path, int depth, s
 static bool is_left_out(const struct packing *p, const char *path)
 {
 	return engine_ignore_has(&p->ignore, path) && strcmp(path, p->file) != 0 &&
-	       strcmp(path, ".dockerignore") != 0;
+	       strcmp(path, IGNORE_FILE) != 0;
 }
 
 static int pack_entry(struct packing *p, int folder_fd, const char *name, const char *path,
 		      int depth, struct sbx_error *err)
 {
-	bool out = is_left_out(p, path);
+	bool ours = p->foreign != NULL && (strcmp(path, IGNORE_FILE) == 0 || strcmp(path, p->file) == 0);
+	bool out = ours || is_left_out(p, path);
 	struct stat st;
 	int fd, r = 0;
 
@@ -184,20 +190,48 @@ static int pack_folder(struct packing *p, int fd, const char *path, int depth, s
 
 /* ---- the whole ---- */
 
-static int read_ignore(const char *folder, struct engine_ignore *ret, struct sbx_error *err)
+static int read_ignore(const char *folder, struct packing *p, struct sbx_error *err)
 {
-	auto_free char *path = NULL, *text = NULL;
+	auto_free char *path = NULL;
 	size_t len;
 
-	if (asprintf(&path, "%s/.dockerignore", folder) < 0) {
+	if (asprintf(&path, "%s/" IGNORE_FILE, folder) < 0) {
 		path = NULL;
 		return sbx_fail_errno(err, ENOMEM, "cannot read .dockerignore");
 	}
 	if (access(path, F_OK) < 0)
 		return 0;
-	if (sbx_read_file(AT_FDCWD, path, IGNORE_BYTES, &text, &len, err) < 0)
+	if (sbx_read_file(AT_FDCWD, path, IGNORE_BYTES, &p->ignored, &len, err) < 0)
 		return -(int)err->code;
-	return engine_ignore_parse(text, ret, err);
+	return engine_ignore_parse(p->ignored, &p->ignore, err);
+}
+
+/* A file that is in the archive alone. */
+static int pack_text(struct packing *p, const char *path, const char *text, struct sbx_error *err)
+{
+	const struct stat st = {.st_mode = S_IFREG | 0644, .st_size = (off_t)strlen(text)};
+	int r = write_head(p, path, &st, NULL, err);
+
+	if (r == 0 && archive_write_data(p->archive, text, strlen(text)) != (ssize_t)strlen(text))
+		r = fail_archive(p, err);
+	return r;
+}
+
+/* As the engines' own programs have it: the build sees it, and COPY does not. */
+static int pack_foreign(struct packing *p, struct sbx_error *err)
+{
+	auto_free char *text = NULL, *ignored = NULL;
+	size_t len;
+
+	if (sbx_read_file(AT_FDCWD, p->foreign, FILE_BYTES, &text, &len, err) < 0)
+		return -(int)err->code;
+	if (asprintf(&ignored, "%s\n" IGNORE_FILE "\n%s\n", p->ignored ? p->ignored : "", p->file) < 0) {
+		ignored = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot pack the build's folder");
+	}
+	if (pack_text(p, IGNORE_FILE, ignored, err) < 0)
+		return -(int)err->code;
+	return pack_text(p, p->file, text, err);
 }
 
 static int write_archive(struct packing *p, const char *folder, int out_fd, struct sbx_error *err)
@@ -211,6 +245,8 @@ static int write_archive(struct packing *p, const char *folder, int out_fd, stru
 	if (fd < 0)
 		return fail(folder, err);
 	r = pack_folder(p, fd, "", 0, err);
+	if (r == 0 && p->foreign != NULL)
+		r = pack_foreign(p, err);
 	if (r == 0 && archive_write_close(p->archive) != ARCHIVE_OK)
 		r = fail_archive(p, err);
 	return r;
@@ -239,11 +275,11 @@ static int map(int fd, struct engine_context *ret, struct sbx_error *err)
 	return 0;
 }
 
-int engine_context_pack(const char *folder, const char *file, struct engine_context *ret,
-			struct sbx_error *err)
+int engine_context_pack(const char *folder, const char *file, const char *foreign,
+			struct engine_context *ret, struct sbx_error *err)
 {
 	auto_close int fd = open_nameless();
-	struct packing p = {.file = file};
+	struct packing p = {.file = file, .foreign = foreign};
 	int r = sbx_libarchive_load(err);
 
 	if (r < 0)
@@ -252,11 +288,12 @@ int engine_context_pack(const char *folder, const char *file, struct engine_cont
 	if (fd < 0 || p.archive == NULL)
 		r = sbx_fail_errno(err, fd < 0 ? errno : ENOMEM, "cannot pack the build's folder");
 	if (r == 0)
-		r = read_ignore(folder, &p.ignore, err);
+		r = read_ignore(folder, &p, err);
 	if (r == 0)
 		r = write_archive(&p, folder, fd, err);
 	archive_write_free(p.archive);
 	engine_ignore_done(&p.ignore);
+	free(p.ignored);
 	return r < 0 ? r : map(fd, ret, err);
 }
 

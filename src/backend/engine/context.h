@@ -14,8 +14,14 @@ struct engine_context {
 	size_t len;
 };
 
-/* file is the Containerfile, relative to folder: it is always there, as .dockerignore is. */
-int engine_context_pack(const char *folder, const char *file, struct engine_context *ret,
-			struct sbx_error *err);
+/* What a Containerfile is called in the archive when it is not in the folder. */
+#define ENGINE_CONTEXT_FILE ".llm-sandbox.Containerfile"
+
+/*
+ * The Containerfile is file below folder: it is always there, as .dockerignore is. Where it is
+ * elsewhere, file is ENGINE_CONTEXT_FILE and foreign its path; else that is NULL.
+ */
+int engine_context_pack(const char *folder, const char *file, const char *foreign,
+			struct engine_context *ret, struct sbx_error *err);
 
 void engine_context_done(struct engine_context *context);

@@ -53,10 +53,11 @@ static int read_json(const char *path, json_t **ret, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	*ret = json_loadb(text, len, 0, &where);
+	/* What jansson says of it has a piece of the file, which may be a secret. */
 	if (*ret == NULL)
 		return sbx_fail(err, SBX_E_INVALID,
-				"'%s' is not well-formed JSON (line %d: %.100s); mend it, or set DOCKER_HOST",
-				path, where.line, where.text);
+				"'%s' is not well-formed JSON (line %d); mend it, or set DOCKER_HOST", path,
+				where.line);
 	return 0;
 }
 

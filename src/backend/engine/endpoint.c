@@ -23,6 +23,7 @@
 struct search {
 	const struct engine_flavor *flavor;
 	const char *host;  /* "tcp://h:2376" */
+	const char *shown; /* the same for messages, which no password reaches */
 	const char *files; /* the folder of certificates, or NULL */
 	bool tls, verify;
 	bool must_have_files;
@@ -120,7 +121,7 @@ static int use_url(struct engine_endpoint *e, const struct search *s, const char
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s is '%.128s', and has no host that can be connected to; write it as "
 				"tcp://host:2376",
-				e->source, s->host);
+				e->source, s->shown);
 	e->name = strdup(s->host);
 	if (asprintf(&e->url, "%s://%.*s%s%.*s", tls ? "https" : "http", (int)len, rest,
 		     has_port(rest, len) ? "" : port, (int)(all - len), rest + len) < 0)
@@ -144,7 +145,7 @@ static int use_http(struct engine_endpoint *e, const struct search *s, const cha
 		return sbx_fail(err, SBX_E_INVALID,
 				"%s is '%.128s', and TLS is asked for as well; write https:// or tcp://, or "
 				"unset DOCKER_TLS_VERIFY, DOCKER_TLS and DOCKER_CERT_PATH",
-				e->source, s->host);
+				e->source, s->shown);
 	return use_url(e, s, rest, false, "", err);
 }
 
@@ -166,6 +167,7 @@ static int use_ssh(struct engine_endpoint *e, const struct search *s, const char
 	struct engine_ssh_target target = {
 		.variable = e->source,
 		.rest = rest,
+		.shown = s->shown,
 		.program = s->flavor->program,
 		.option = s->flavor->url_option,
 		.identity = variable(s->flavor->key_variable),
@@ -184,10 +186,25 @@ static int refuse_npipe(struct engine_endpoint *e, const struct search *s, const
 	return sbx_fail(err, SBX_E_INVALID,
 			"%s is '%.128s': named pipes (npipe://) are Windows'; name a socket (unix://) or a "
 			"machine (tcp://, ssh://)",
-			e->source, s->host);
+			e->source, s->shown);
 }
 
-static int use_host(struct engine_endpoint *e, const struct search *s, struct sbx_error *err)
+#define SHOWN_MAX 160
+
+/* "ssh://me:…@box" */
+static void hide_password(const char *host, char ret[SHOWN_MAX])
+{
+	const char *scheme = strstr(host, "://"), *at = strrchr(host, '@');
+	const char *name = scheme != NULL && (at == NULL || scheme < at) ? scheme + 3 : host;
+	const char *colon = at != NULL ? memchr(name, ':', (size_t)(at - name)) : NULL;
+
+	if (colon == NULL)
+		snprintf(ret, SHOWN_MAX, "%s", host);
+	else
+		snprintf(ret, SHOWN_MAX, "%.*s:...%s", (int)(colon - host), host, at);
+}
+
+static int use_host(struct engine_endpoint *e, const struct search *found, struct sbx_error *err)
 {
 	static const struct {
 		const char *scheme;
@@ -197,6 +214,11 @@ static int use_host(struct engine_endpoint *e, const struct search *s, struct sb
 		{"unix://", use_unix}, {"tcp://", use_tcp}, {"http://", use_http},
 		{"https://", use_https}, {"ssh://", use_ssh}, {"npipe://", refuse_npipe},
 	};
+	struct search with_shown = *found, *s = &with_shown;
+	char shown[SHOWN_MAX];
+
+	hide_password(s->host, shown);
+	s->shown = shown;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t len = strlen(rows[i].scheme);
@@ -206,7 +228,7 @@ static int use_host(struct engine_endpoint *e, const struct search *s, struct sb
 	}
 	return sbx_fail(err, SBX_E_INVALID,
 			"%s is '%.128s', and has to begin with unix://, tcp://, http://, https:// or ssh://",
-			e->source, s->host);
+			e->source, s->shown);
 }
 
 /* ---- what the environment names ---- */

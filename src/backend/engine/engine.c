@@ -15,6 +15,7 @@
 #include "backend/engine/relay.h"
 #include "backend/engine/sets.h"
 #include "backend/engine/sweep.h"
+#include "backend/image_env.h"
 #include "backend/ops.h"
 #include "backend/rlimits.h"
 #include "base/auto.h"
@@ -27,6 +28,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -267,7 +269,9 @@ static int start_thread(struct engine_place *p, struct sbx_error *err)
 	r = pthread_create(&thread, &attr, thread_main, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	p->over = r != 0;
+	/* A thread that there is may have said already that it is over. */
+	if (r != 0)
+		p->over = true;
 	return r == 0 ? 0 : sbx_fail_errno(err, r, "cannot start a thread for a container");
 }
 
@@ -328,6 +332,7 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
 	if (r < 0)
 		return r;
+	p->container.passes_limits_by = !engine_sets_limits(p->client);
 	r = prepare(p, err);
 	if (r < 0)
 		engine_container_remove(p->client, &p->container, &ignored);
@@ -369,7 +374,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	if (r < 0)
 		return r;
 	p->spec.container.was_committed = is_committed(p->image.config);
-	r = engine_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
+	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
 	find_sets(p);
@@ -382,7 +387,21 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
-/* In a container of somebody else's: the work folder is of the agent's name, and goes with it. */
+static int work_in(struct engine_place *p, const char *folder, struct sbx_error *err)
+{
+	char *copy = strdup(folder);
+
+	if (copy == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
+	free(p->workdir);
+	p->spec.workdir = p->workdir = copy;
+	return 0;
+}
+
+/*
+ * In a container of somebody else's: the work folder goes with the agent. What can fail comes before
+ * anything of ours is in it.
+ */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
 	json_t *description = NULL;
@@ -392,23 +411,18 @@ static int adopt(struct engine_place *p, struct sbx_error *err)
 		/* What is installed for it is so with the tools of its image. */
 		snprintf(p->image.id, sizeof(p->image.id), "%s",
 			 json_string_value(json_object_get(description, "Image")) ?: "");
-		r = engine_env_make(json_object_get(json_object_get(description, "Config"), "Env"),
+		r = sbx_image_env_make(json_object_get(json_object_get(description, "Config"), "Env"),
 				    p->spec.container.environment, &p->env, err);
 	}
 	json_decref(description);
 	if (r == 0)
 		r = find_user(p, err);
-	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0) {
-		free(p->workdir);
-		if (asprintf(&p->workdir, "/tmp/%.*s", (int)strcspn(p->container.program + 2, "/"),
-			     p->container.program + 2) < 0) {
-			p->workdir = NULL;
-			return sbx_fail_errno(err, ENOMEM, "cannot name the work folder");
-		}
-		p->spec.workdir = p->workdir;
-	}
-	return r < 0 ? r : engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
-					   &p->writable_count, err);
+	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0)
+		r = work_in(p, p->container.workdir, err);
+	if (r == 0)
+		r = engine_writable(&p->container, &p->spec, p->writable, WIRE_WRITABLE_MAX,
+				    &p->writable_count, err);
+	return r < 0 ? r : engine_container_bring(p->client, &p->container, err);
 }
 
 static int attach(struct engine_place *p, struct sbx_error *err)
@@ -464,14 +478,26 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 
 /* ---- what it says of itself ---- */
 
+/* A limit that the engine was to set, and passes by. */
+static bool is_passed_by(const struct engine_place *p, enum sbx_limit limit)
+{
+	return p->container.passes_limits_by &&
+	       (p->spec.container.unlimited & 1u << limit) == 0;
+}
+
 /*
  * The kernel's count of a user's processes is of all containers, and of this machine's own user of
  * that number: it is for where the engine sets no limit, and programs of this number are few.
  */
-static bool counts_by_user(const struct engine_place *p)
+static void set_rlimits(const struct engine_place *p, struct wire_setup *ret)
 {
-	return p->container.asked != NULL && engine_ignores_limits(p->client) &&
-	       (p->spec.container.unlimited & 1u << SBX_LIMIT_PROCESSES) == 0;
+	/* Without a group for all of them, at least each process has the limit for its own data. */
+	if (is_passed_by(p, SBX_LIMIT_MEMORY_BYTES))
+		ret->rlimits[ret->rlimit_count++] = (struct wire_rlimit){
+			.resource = RLIMIT_DATA,
+			.value = p->spec.limits[SBX_LIMIT_MEMORY_BYTES],
+		};
+	sbx_rlimits_set(ret, p->spec.limits, !is_passed_by(p, SBX_LIMIT_PROCESSES));
 }
 
 static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, struct sbx_error *err)
@@ -486,7 +512,7 @@ static int engine_setup(const struct sbx_place *place, struct wire_setup *ret, s
 	};
 	for (size_t i = 0; i < p->writable_count; i++)
 		ret->writable[ret->writable_count++] = strdup(p->writable[i]);
-	sbx_rlimits_set(ret, p->spec.limits, !counts_by_user(p));
+	set_rlimits(p, ret);
 	if (ret->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot set the sandbox up");
 	for (size_t i = 0; i < ret->writable_count; i++) {
@@ -505,6 +531,13 @@ static const char *const *engine_env(const struct sbx_place *place)
 static const char *engine_embedded(const struct sbx_place *place)
 {
 	return engine(place)->container.program[0] == '\0' ? ENGINE_AGENT_FOLDER "/" ENGINE_EMBEDDED : NULL;
+}
+
+static const char *engine_image_called(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->image.name ? p->image.name : p->spec.container.id;
 }
 
 static const char *engine_image_id(const struct sbx_place *place)
@@ -551,7 +584,8 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 
 static void engine_usage(struct sbx_place *place, struct sbx_place_usage *ret)
 {
-	(void)place, (void)ret;
+	/* Where a container has no group of its own the agent reads of everybody's. */
+	ret->shared = engine(place)->container.passes_limits_by;
 }
 
 static void engine_usage_reset(struct sbx_place *place)
@@ -559,11 +593,12 @@ static void engine_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void add_report(const struct sbx_place *place, struct sbx_report *report)
+static void add_report(const struct sbx_place *place, const struct wire_surroundings *found,
+		       struct sbx_report *report)
 {
 	const struct engine_place *p = engine(place);
 
-	engine_report(p->client, &p->container, report);
+	engine_report(p->client, &p->container, p->spec.uid, found, report);
 	if (p->spec.mount_count > 0)
 		sbx_report_add(report, "mount owners", SBX_MISSING,
 			       "files of mounts keep their owners; programs are %u:%u", p->spec.uid,
@@ -607,7 +642,8 @@ FUNCTIONS(podman)
 		.own_tools = true,                                                                \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_id = engine_image_id, \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded,  \
+		.image_name = engine_image_called, .image_id = engine_image_id,                   \
 		.shown_sets = engine_shown_sets, .failure = engine_failure,                       \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \

@@ -20,6 +20,7 @@ const struct engine_flavor engine_docker = {
 	.sockets = docker_sockets,
 	.start_hint = "start it (systemctl start docker), or set DOCKER_HOST",
 	.commit_by_changes = false,
+	.closes_loopback = true,
 	.seccomp_inline = true,
 };
 
@@ -34,5 +35,7 @@ const struct engine_flavor engine_podman = {
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
 	.commit_by_changes = true,
 	.masks_by_option = true,
+	.shows_names = true,
+	.passes_over = true,
 	.seccomp_inline = false,
 };

@@ -19,6 +19,9 @@ struct engine_flavor {
 	const char *start_hint; /* what to do when none listens */
 	bool commit_by_changes; /* and not by the description in the body */
 	bool masks_by_option;	/* files of /proc are hidden by security_opt, not by MaskedPaths */
+	bool closes_loopback; /* to IPv6, where there is no network */
+	bool shows_names; /* this machine's hosts and name servers, also where there is no network */
+	bool passes_over;	/* takes some options, and does without them: runtime.c knows which */
 	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
 };
 

@@ -21,23 +21,34 @@ static char *trim(char *line)
 	return line;
 }
 
-/* "/a/b/", "./a/b" and "a/b" are one. */
-static char *strip(char *pattern)
+/* "/a/b/", "./a//b" and "c/../a/b" are one. */
+static char *clean(char *pattern)
 {
-	size_t len;
+	char *rest = pattern, *end = pattern, *word;
 
-	while (pattern[0] == '/' || (pattern[0] == '.' && pattern[1] == '/'))
-		pattern++;
-	len = strlen(pattern);
-	while (len > 0 && pattern[len - 1] == '/')
-		pattern[--len] = '\0';
+	while ((word = strsep(&rest, "/")) != NULL) {
+		size_t len = strlen(word);
+
+		if (len == 0 || strcmp(word, ".") == 0)
+			continue;
+		if (strcmp(word, "..") == 0) {
+			while (end > pattern && *--end != '/')
+				;
+			continue;
+		}
+		if (end > pattern)
+			*end++ = '/';
+		memmove(end, word, len);
+		end += len;
+	}
+	*end = '\0';
 	return pattern;
 }
 
 static int add(struct engine_ignore *ignore, char *line, struct sbx_error *err)
 {
 	bool take_in = line[0] == '!';
-	char *pattern = strip(trim(line + take_in));
+	char *pattern = clean(trim(line + take_in));
 
 	if (pattern[0] == '\0')
 		return 0;
@@ -51,9 +62,12 @@ static int add(struct engine_ignore *ignore, char *line, struct sbx_error *err)
 
 int engine_ignore_parse(const char *text, struct engine_ignore *ret, struct sbx_error *err)
 {
+	static const char mark[] = "\xef\xbb\xbf"; /* of the byte order, which editors write */
 	char *rest, *line;
 	int r = 0;
 
+	if (strncmp(text, mark, sizeof(mark) - 1) == 0)
+		text += sizeof(mark) - 1;
 	*ret = (struct engine_ignore){.text = strdup(text)};
 	if (ret->text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot read .dockerignore");
@@ -86,30 +100,41 @@ static const char *next_component(const char *path, char ret[NAME_MAX + 1])
 	return path + len + (path[len] == '/');
 }
 
-/* A pattern that fits a folder fits all below it, so the path may go on behind the pattern. */
+/*
+ * A pattern that fits a folder fits all below it, so the path may go on behind the pattern. What does
+ * not fit is tried again one component further behind the last "**" alone: where those before it fit
+ * first is as good as anywhere, and so there is no pattern that takes long. "**.key" is "**" and
+ * "*.key".
+ */
 static bool fits(const char *pattern, const char *path)
 {
+	const char *behind = NULL, *again = NULL; /* the last "**", and where it was tried */
 	char want[NAME_MAX + 1], have[NAME_MAX + 1];
-	const char *pattern_rest, *path_rest;
 
-	if (pattern[0] == '\0')
-		return true;
-	pattern_rest = next_component(pattern, want);
-	if (strcmp(want, "**") == 0) {
-		if (pattern_rest[0] == '\0')
-			return path[0] != '\0';
-		for (;;) {
-			if (fits(pattern_rest, path))
-				return true;
-			if (path[0] == '\0')
-				return false;
-			path = next_component(path, have);
+	while (pattern[0] != '\0') {
+		const char *pattern_rest = next_component(pattern, want);
+		const char *path_rest = next_component(path, have);
+
+		if (strncmp(want, "**", 2) == 0) {
+			pattern = behind = want[2] == '\0' ? pattern_rest : pattern + 1;
+			again = path;
+			if (pattern[0] == '\0')
+				return path[0] != '\0';
+			continue;
 		}
+		if (path[0] == '\0')
+			return false;
+		if (fnmatch(want, have, 0) == 0) {
+			pattern = pattern_rest;
+			path = path_rest;
+			continue;
+		}
+		if (behind == NULL)
+			return false;
+		pattern = behind;
+		path = again = next_component(again, have);
 	}
-	if (path[0] == '\0')
-		return false;
-	path_rest = next_component(path, have);
-	return fnmatch(want, have, 0) == 0 && fits(pattern_rest, path_rest);
+	return true;
 }
 
 bool engine_ignore_has(const struct engine_ignore *ignore, const char *path)

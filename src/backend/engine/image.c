@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/image.h"
 
+#include "backend/engine/words.h"
 #include "base/auto.h"
 #include "base/buf.h"
 
@@ -39,19 +40,16 @@ const char *engine_image_platform(const struct sbx_spec *spec)
 
 void engine_say(const struct sbx_spec *spec, const char *fmt, ...)
 {
-	char line[512];
+	char text[ENGINE_WORDS_MAX + 8], line[ENGINE_WORDS_MAX];
 	va_list ap;
 
 	if (spec->container.on_progress == NULL)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	/* A terminal takes control characters for more than text; whoever built may have written them. */
-	for (char *c = line; *c != '\0'; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c;
-	for (size_t len = strlen(line); len > 0 && line[len - 1] == ' '; len--)
-		line[len - 1] = '\0';
+	engine_words_clean(text, strlen(text), line, sizeof(line));
 	if (line[0] != '\0')
 		spec->container.on_progress(line, spec->container.userdata);
 }
@@ -65,7 +63,7 @@ static void take_line(struct engine_lines *l, const char *text, size_t len)
 		problem = json_string_value(
 			json_object_get(json_object_get(object, "errorDetail"), "message"));
 	if (problem != NULL)
-		snprintf(l->problem, sizeof(l->problem), "%s", problem);
+		engine_words_clean(problem, strlen(problem), l->problem, sizeof(l->problem));
 	else if (object != NULL)
 		l->line(l, object);
 	json_decref(object);
@@ -114,13 +112,11 @@ static int find(struct engine_client *client, const char *name, json_t **ret, st
 	return r < 0 && err->code == SBX_E_NOT_FOUND ? 0 : r;
 }
 
-/* The processors that it is for must be those that our agent is for. */
-static int check_platform(const struct sbx_spec *spec, const char *name, const json_t *image,
-			  struct sbx_error *err)
+int engine_image_check_platform(const char *name, const json_t *image, const char *wished,
+				struct sbx_error *err)
 {
 	const char *os = json_string_value(json_object_get(image, "Os")) ?: "linux";
 	const char *arch = json_string_value(json_object_get(image, "Architecture")) ?: AGENT_ARCH;
-	const char *wished = engine_image_platform(spec);
 	char is[96];
 
 	snprintf(is, sizeof(is), "%.40s/%.40s", os, arch);
@@ -140,7 +136,7 @@ static int check_platform(const struct sbx_spec *spec, const char *name, const j
 static int accept(const struct sbx_spec *spec, const char *name, json_t *image,
 		  struct engine_image *ret, struct sbx_error *err)
 {
-	int r = check_platform(spec, name, image, err);
+	int r = engine_image_check_platform(name, image, engine_image_platform(spec), err);
 
 	if (r == 0 && (ret->name = strdup(name)) == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot name an image");

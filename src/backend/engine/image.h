@@ -27,6 +27,10 @@ const char *engine_image_name(const struct sbx_spec *spec);
 int engine_image_inspect(struct engine_client *client, const char *name, json_t **ret,
 			 struct sbx_error *err);
 
+/* The processors that it is for must be those that our agent is for, and those wished for, or NULL. */
+int engine_image_check_platform(const char *name, const json_t *image, const char *wished,
+				struct sbx_error *err);
+
 /* Forget it with the engine, unless somebody uses it. */
 void engine_image_remove(struct engine_client *client, const char *name);
 

@@ -2,7 +2,11 @@
 #include "backend/engine/kept.h"
 
 #include "backend/engine/client.h"
+#include "backend/engine/export.h"
+#include "backend/engine/image.h"
+#include "backend/engine/words.h"
 #include "base/auto.h"
+#include "base/buf.h"
 #include "base/clock.h"
 
 #include <poll.h>
@@ -13,6 +17,8 @@
 #define LABEL	    "llm-sandbox.image"
 #define LABEL_TOOLS "llm-sandbox.image.tools"
 #define ANSWER_MAX  65536
+#define PATH_BYTES  32768 /* of the address of a request */
+#define VALUE_MAX   4096
 #define REMOVE_MS   5000
 #define STATUS_CONFLICT 409
 
@@ -94,6 +100,7 @@ static int check_answer(const struct answer *a, const struct engine_flavor *flav
 			struct sbx_error *err)
 {
 	const char *at = a->text;
+	char words[ENGINE_WORDS_MAX];
 	json_error_t where;
 	json_t *object;
 	int r = 0;
@@ -102,28 +109,68 @@ static int check_answer(const struct answer *a, const struct engine_flavor *flav
 		const char *problem = json_string_value(json_object_get(object, "error"));
 
 		if (problem != NULL)
-			r = sbx_fail(err, SBX_E_UNAVAILABLE, "%s could not import the image: %.500s",
-				     flavor->title, problem);
+			r = sbx_fail(err, SBX_E_UNAVAILABLE, "%s could not import the image: %s",
+				     flavor->title,
+				     engine_words_clean(problem, strlen(problem), words, sizeof(words)));
 		json_decref(object);
 		at += where.position;
 	}
 	return r;
 }
 
-static void add_escaped(char *path, size_t size, const char *text)
+/* An instruction of a Containerfile, as a parameter of the query. */
+static void add_change(struct sbx_buf *path, const char *text)
 {
-	for (size_t at = strlen(path); *text != '\0' && at + 4 < size; text++, at = strlen(path))
-		snprintf(path + at, size - at, "%%%02X", (unsigned char)*text);
+	sbx_buf_puts(path, "&changes=");
+	engine_append_escaped(path, text);
+}
+
+/* As a word in quotes, where nothing means anything but itself. */
+static void add_quoted(struct sbx_buf *change, const char *text)
+{
+	sbx_buf_puts(change, "\"");
+	for (; *text != '\0'; text++)
+		sbx_buf_printf(change, strchr("\"\\$", *text) ? "\\%c" : "%c", *text);
+	sbx_buf_puts(change, "\"");
+}
+
+/* A value of more lines than one cannot be said, nor a name with more than names have. */
+static void add_variable(struct sbx_buf *path, const char *variable)
+{
+	auto_buf struct sbx_buf change = SBX_BUF_INIT(VALUE_MAX);
+	size_t len = strspn(variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (len == 0 || variable[len] != '=' || strchr(variable, '\n') != NULL)
+		return;
+	sbx_buf_printf(&change, "ENV %.*s=", (int)len, variable);
+	add_quoted(&change, variable + len + 1);
+	if (!change.failed)
+		add_change(path, change.data);
+}
+
+static int write_path(const struct sbx_backend_import *image, struct sbx_buf *path,
+		      struct sbx_error *err)
+{
+	char label[1024];
+
+	sbx_buf_printf(path, "/images/create?fromSrc=-&repo=llm-sandbox%%2F%s&tag=latest", image->name);
+	add_change(path, "USER sandbox");
+	add_change(path, "WORKDIR /sandbox");
+	add_change(path, "LABEL " LABEL "=1");
+	snprintf(label, sizeof(label), "LABEL " LABEL_TOOLS "=\"%.900s\"", image->tools);
+	add_change(path, label);
+	for (size_t i = 0; image->env != NULL && image->env[i] != NULL; i++)
+		add_variable(path, image->env[i]);
+	return path->failed ? sbx_fail(err, SBX_E_LIMIT, "the image's variables are too long to import it") : 0;
 }
 
 static int import(const struct engine_flavor *flavor, const struct sbx_backend_import *image,
 		  struct sbx_error *err)
 {
 	auto_free struct answer *answer = calloc(1, sizeof(*answer));
-	char path[4096];
+	auto_buf struct sbx_buf path = SBX_BUF_INIT(PATH_BYTES);
 	struct engine_request request = {
 		.method = "POST",
-		.path = path,
 		.raw_type = "application/x-tar",
 		.raw_len = image->bytes,
 		.fill = image->read,
@@ -137,16 +184,12 @@ static int import(const struct engine_flavor *flavor, const struct sbx_backend_i
 
 	if (answer == NULL)
 		return sbx_fail(err, SBX_E_SYSTEM, "cannot import an image: out of memory");
-	snprintf(path, sizeof(path),
-		 "/images/create?fromSrc=-&repo=llm-sandbox%%2F%s&tag=latest&changes=USER%%20sandbox"
-		 "&changes=WORKDIR%%20%%2Fsandbox&changes=LABEL%%20" LABEL "%%3D1&changes=LABEL%%20" LABEL_TOOLS
-		 "%%3D%%22",
-		 image->name);
-	add_escaped(path, sizeof(path) - 4, image->tools);
-	strcat(path, "%22");
-	r = engine_client_open(&client, flavor, err);
+	r = write_path(image, &path, err);
+	if (r == 0)
+		r = engine_client_open(&client, flavor, err);
 	if (r < 0)
 		return r;
+	request.path = path.data;
 	r = engine_call(client, &request, NULL, err);
 	engine_client_close(client);
 	return r < 0 ? r : check_answer(answer, flavor, err);
@@ -199,8 +242,19 @@ static int remove_image(const struct engine_flavor *flavor, const char *name, st
 	{                                                                                         \
 		return remove_image(&engine_##flavor, name, err);                                 \
 	}                                                                                         \
+	static int flavor##_find(const char *image, char ret_id[SBX_IMAGE_ID_MAX],                \
+				 struct sbx_error *err)                                           \
+	{                                                                                         \
+		return engine_find_image(&engine_##flavor, image, ret_id, err);                   \
+	}                                                                                         \
+	static int flavor##_export(const struct sbx_backend_export *export, char ***ret_env,      \
+				   struct sbx_error *err)                                         \
+	{                                                                                         \
+		return engine_export_image(&engine_##flavor, export, ret_env, err);               \
+	}                                                                                         \
 	const struct sbx_backend_images engine_images_##flavor = {                                \
-		.list = flavor##_list, .import = flavor##_import, .remove = flavor##_remove};
+		.list = flavor##_list, .import = flavor##_import, .remove = flavor##_remove,      \
+		.find = flavor##_find, .export = flavor##_export};
 
 FUNCTIONS(docker)
 FUNCTIONS(podman)

@@ -75,6 +75,7 @@ void engine_known_set(const char *key, const struct engine_flavor *flavor, const
 	if (e != NULL) {
 		e->known.flavor = flavor;
 		snprintf(e->known.version, sizeof(e->known.version), "%s", version);
+		e->known.limits = 0;
 		if (flavor == NULL)
 			e->known.agent_ns = 0;
 	}
@@ -89,6 +90,17 @@ void engine_known_set_agent(const char *key, uint64_t now_ns)
 	e = find(key);
 	if (e != NULL)
 		e->known.agent_ns = now_ns;
+	pthread_mutex_unlock(&lock);
+}
+
+void engine_known_set_limits(const char *key, bool sets)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL)
+		e->known.limits = sets ? 1 : -1;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -17,6 +17,7 @@ struct engine_known {
 	const struct engine_flavor *flavor; /* as it says itself; NULL: never heard of */
 	char version[16];		    /* "1.41" */
 	uint64_t agent_ns;		    /* when its volume with the agent was seen last; 0: never */
+	int limits;			    /* 1: sets those of containers, -1: does not, 0: was not asked */
 	uint64_t swept_ns;		    /* when what was left behind was looked for last */
 };
 
@@ -28,6 +29,9 @@ void engine_known_set(const char *key, const struct engine_flavor *flavor, const
 
 /* Note that its volume is there, or (0) that it may not be. */
 void engine_known_set_agent(const char *key, uint64_t now_ns);
+
+/* Note whether it sets the limits of containers. */
+void engine_known_set_limits(const char *key, bool sets);
 
 /* Whether to look for what was left behind: true once, then false until so long has passed. */
 bool engine_known_due(const char *key, uint64_t now_ns, uint64_t pause_ns);

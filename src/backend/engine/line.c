@@ -77,6 +77,16 @@ void engine_quiet_end(const struct engine_quiet *quiet)
 	pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
 }
 
+/*
+ * libcurl's own may be inherited by every program that is started: which could then do with the engine
+ * what it likes, and would keep a container alive whose owner is gone.
+ */
+static curl_socket_t open_socket(void *userdata, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	(void)userdata, (void)purpose;
+	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* ---- over a program ---- */
 
 static curl_socket_t open_child(void *userdata, curlsocktype purpose, struct curl_sockaddr *address)
@@ -155,6 +165,7 @@ void engine_line_prepare(const struct engine_client *client, struct engine_line 
 	curl->reset(easy);
 	line->detail[0] = '\0';
 	curl->setopt(easy, CURLOPT_ERRORBUFFER, line->detail);
+	curl->setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	if (e->socket_path != NULL)
 		curl->setopt(easy, CURLOPT_UNIX_SOCKET_PATH, e->socket_path);
 	if (e->command != NULL)

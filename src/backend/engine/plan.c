@@ -42,19 +42,22 @@ static int print_container(const struct sbx_spec *spec, const struct engine_flav
 	struct sbx_spec shown = *spec;
 	json_t *o;
 	char *text;
+	bool ours;
 
 	shown.container.sets = spec->no_libraries ? NULL : "llm-sandbox-libraries-(the image)";
 	o = engine_container_describe(flavor, &shown, engine_image_name(spec), err);
 	if (o == NULL)
 		return -(int)err->code;
 	text = json_dumps(o, JSON_INDENT(2));
+	ours = !engine_seccomp_is_wished(o);
 	json_decref(o);
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
 	print_image(spec, out);
 	if (shown.container.sets != NULL)
 		sbx_buf_printf(out, "POST /volumes/create: %s\n", shown.container.sets);
-	sbx_buf_printf(out, "POST /containers/create\n%s\nattach, start\n", text);
+	sbx_buf_printf(out, "POST /containers/create%s\n%s\nattach, start\n",
+		       ours ? ", with our seccomp profile in SecurityOpt" : "", text);
 	free(text);
 	print_end(spec, out);
 	return 0;

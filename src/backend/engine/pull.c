@@ -32,16 +32,16 @@ static struct engine_layer *find_layer(struct engine_lines *l, const char *id)
 /* All layers in one line, twice a second at most. */
 static void say_sum(struct engine_lines *l)
 {
-	json_int_t current = 0, total = 0;
+	double current = 0, total = 0; /* what an engine says has no sum that overflows */
 
 	if (sbx_now_ns() - l->said_ns < PAUSE_NS)
 		return;
 	l->said_ns = sbx_now_ns();
 	for (size_t i = 0; i < l->layer_count; i++) {
-		current += l->layers[i].current;
-		total += l->layers[i].total;
+		current += (double)l->layers[i].current;
+		total += (double)l->layers[i].total;
 	}
-	engine_say(l->spec, "pulling: %lld of %lld MB", current / MB, total / MB);
+	engine_say(l->spec, "pulling: %.0f of %.0f MB", current / MB, total / MB);
 }
 
 static void on_line(struct engine_lines *l, const json_t *object)

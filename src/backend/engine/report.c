@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What isolates a container: what was asked for, less what was wished away, less what the engine said
- * that it discards when it made it. Nothing more is asked of the engine: that would make every start
- * slower.
+ * What isolates a container: what was asked for, less what was wished away, as far as the agent has
+ * found it to be so. The agent reads it of the kernel while it starts, which costs next to nothing; the
+ * engine is not asked, which would repeat what it was told.
  */
 #include "backend/engine/container.h"
 
-#include "backend/engine/client_inside.h"
-
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 static const json_t *host_of(const json_t *container)
 {
@@ -141,103 +136,170 @@ int engine_writable(const struct engine_container *container, const struct sbx_s
 
 /* ---- the report ---- */
 
-static void report_root(const json_t *host, struct sbx_report *report)
+static void report_root(const json_t *host, const struct wire_surroundings *found,
+			struct sbx_report *report)
 {
-	if (flag_of(host, "ReadonlyRootfs"))
-		sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
-	else
+	if (!flag_of(host, "ReadonlyRootfs"))
 		sbx_report_add(report, "root file system", SBX_OFF,
 			       "can be written, by read_only of runtime_configs or for a commit");
+	else if (!found->read_only_root)
+		sbx_report_add(report, "root file system", SBX_MISSING,
+			       "can be written, though the engine was asked for one that cannot");
+	else
+		sbx_report_add(report, "root file system", SBX_ENFORCED, "read-only, the image's");
 }
 
-static void report_network(const json_t *host, struct sbx_report *report)
+static void report_network(const json_t *host, const struct wire_surroundings *found,
+			   struct sbx_report *report)
 {
 	const char *mode = text_of(host, "NetworkMode");
 
-	if (strcmp(mode, "none") == 0)
-		sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
-	else
+	if (strcmp(mode, "none") != 0)
 		sbx_report_add(report, "network", SBX_OFF, "'%.60s', by network_mode of runtime_configs",
 			       mode);
-}
-
-/* Rootless Podman passes limits by with version 1 of cgroups, and does not say so. */
-bool engine_ignores_limits(const struct engine_client *client)
-{
-	const char *socket = client->endpoint.socket_path;
-	struct statfs fs;
-	struct stat st;
-
-	return !client->flavor->seccomp_inline && socket != NULL && stat(socket, &st) == 0 &&
-	       st.st_uid != 0 && statfs("/sys/fs/cgroup", &fs) == 0 &&
-	       (unsigned long)fs.f_type != CGROUP2_SUPER_MAGIC;
+	else if (found->interfaces > 0)
+		sbx_report_add(report, "network", SBX_MISSING,
+			       "%u interfaces besides the loopback, though the engine was asked for none",
+			       found->interfaces);
+	else
+		sbx_report_add(report, "network", SBX_ENFORCED, "none but the sandbox's own loopback");
 }
 
 struct limit_row {
-	const char *name, *key, *unit;
+	const char *name, *unit;
+	double scale;		   /* of what is found, to this unit */
+	const char *key;	   /* what the engine was asked for … */
+	double asked_scale;	   /* … to this unit */
 	const char *warning; /* what the engine calls it when it cannot have it */
-	double scale;
 };
 
+/* Why there is none, as far as anybody knows. */
+static void report_missing(const struct engine_client *client, const struct engine_container *container,
+			   const struct limit_row *row, uint64_t found, struct sbx_report *report)
+{
+	const char *warning = container->warnings ? strcasestr(container->warnings, row->warning) : NULL;
+	double asked = json_number_value(json_object_get(host_of(container->asked), row->key));
+
+	if (container->passes_limits_by)
+		sbx_report_add(report, row->name, SBX_MISSING,
+			       "%s of an ordinary user has no limits with version 1 of cgroups",
+			       engine_client_flavor(client)->title);
+	else if (warning != NULL)
+		sbx_report_add(report, row->name, SBX_MISSING, "the engine says: %s", container->warnings);
+	else if (found == 0)
+		sbx_report_add(report, row->name, SBX_MISSING,
+			       "the engine was asked for %.6g %s; inside nobody can see whether it is so",
+			       asked / row->asked_scale, row->unit);
+	else
+		sbx_report_add(report, row->name, SBX_MISSING,
+			       "the engine was asked for one, and the kernel has none for this container");
+}
+
+/* Of the kernel's own numbers: 0 cannot be seen, UINT64_MAX is none. */
 static void report_limit(const struct engine_client *client, const struct engine_container *container,
-			 const struct limit_row *row, struct sbx_report *report)
+			 const struct limit_row *row, uint64_t found, struct sbx_report *report)
 {
 	const json_t *host = host_of(container->asked);
-	double asked = json_number_value(json_object_get(host, row->key));
-	const char *warning = container->warnings ? strcasestr(container->warnings, row->warning) : NULL;
+	double asked = json_number_value(json_object_get(host, row->key)) / row->asked_scale;
+	double is = (double)found / row->scale;
 
 	if (asked <= 0)
 		sbx_report_add(report, row->name, SBX_OFF, "none, by runtime_configs");
-	else if (engine_ignores_limits(client))
-		sbx_report_add(report, row->name, SBX_MISSING,
-			       "Podman of an ordinary user has no limits with version 1 of cgroups");
-	else if (warning != NULL && strcasestr(warning, "discarded") != NULL)
-		sbx_report_add(report, row->name, SBX_MISSING, "the engine says: %s", container->warnings);
+	else if (found == 0 || found == UINT64_MAX)
+		report_missing(client, container, row, found, report);
+	else if (is > asked * 1.01)
+		sbx_report_add(report, row->name, SBX_MISSING, "%.6g %s, though the engine was asked for %.6g",
+			       is, row->unit, asked);
 	else
-		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", asked / row->scale, row->unit);
+		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", is, row->unit);
 }
 
 static void report_limits(const struct engine_client *client, const struct engine_container *container,
-			  struct sbx_report *report)
+			  const struct wire_surroundings *found, struct sbx_report *report)
 {
-	static const struct limit_row limits[] = {
-		{"memory limit", "Memory", "MiB, no swap", "memory limit", 1048576},
-		{"process limit", "PidsLimit", "processes, with the agent's", "pids limit", 1},
-		{"cpu limit", "NanoCpus", "CPUs", "cpu", 1e9},
-	};
+	static const struct limit_row memory = {"memory limit", "MiB, no swap", 1048576, "Memory", 1048576,
+						"memory limit"};
+	static const struct limit_row processes = {"process limit", "processes, with the agent's", 1,
+						   "PidsLimit", 1, "pids limit"};
+	static const struct limit_row cpu = {"cpu limit", "CPUs", 1000, "NanoCpus", 1e9, "cpu"};
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		report_limit(client, container, &limits[i], report);
+	report_limit(client, container, &memory, found->memory_bytes, report);
+	report_limit(client, container, &processes, found->processes, report);
+	report_limit(client, container, &cpu, found->cpu_milli, report);
 }
 
-/* Folders in memory have a size; what is in the root, or in a volume, is the engine's disk. */
-static void report_disk(const json_t *asked, struct sbx_report *report)
+/* Folders in memory have a size each; what is in the root, or in a volume, is the engine's disk. */
+static void report_disk(const json_t *asked, const struct wire_surroundings *found,
+			struct sbx_report *report)
 {
 	bool in_root = !flag_of(host_of(asked), "ReadonlyRootfs");
 
 	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
 		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
 			       in_root ? "in a root that can be written" : "in a volume");
+	else if (found->disk_bytes == 0 || found->disk_bytes == UINT64_MAX)
+		sbx_report_add(report, "disk limit", SBX_MISSING,
+			       "the engine was asked for folders in memory with a size, and made others");
 	else
-		sbx_report_add(report, "disk limit", SBX_ENFORCED, "of each of the folders in memory");
+		sbx_report_add(report, "disk limit", SBX_ENFORCED,
+			       "%llu bytes in memory of each of the work folder, the home, /tmp and /dev/shm; "
+			       "all count as memory too",
+			       (unsigned long long)found->disk_bytes);
 }
 
-static void report_privileges(const json_t *host, struct sbx_report *report)
+static void report_capabilities(const json_t *host, const struct wire_surroundings *found,
+				struct sbx_report *report)
 {
+	const char *name = "container privileges";
+
 	if (flag_of(host, "Privileged"))
-		sbx_report_add(report, "container privileges", SBX_OFF, "all, by privileged of runtime_configs");
+		sbx_report_add(report, name, SBX_OFF, "all, by privileged of runtime_configs");
 	else if (has_capabilities(host))
-		sbx_report_add(report, "container privileges", SBX_OFF,
+		sbx_report_add(report, name, SBX_OFF,
 			       "more than the agent needs, by cap_add or cap_drop of runtime_configs");
+	else if ((found->capabilities & ~engine_capabilities) != 0)
+		sbx_report_add(report, name, SBX_MISSING, "more than the engine was asked for (%#llx)",
+			       (unsigned long long)found->capabilities);
 	else
-		sbx_report_add(report, "container privileges", SBX_ENFORCED,
-			       "what the agent needs until it drops them");
-	if (has_option(host, "seccomp=unconfined") || flag_of(host, "Privileged"))
-		sbx_report_add(report, "container seccomp", SBX_OFF, "by runtime_configs");
+		sbx_report_add(report, name, SBX_ENFORCED, "what the agent needs until it drops them");
+}
+
+static void report_seccomp(const struct engine_container *container,
+			   const struct wire_surroundings *found, struct sbx_report *report)
+{
+	const json_t *host = host_of(container->asked);
+	const struct engine_seccomp *seccomp = &container->seccomp;
+	const char *name = "container seccomp";
+
+	if (has_option(host, "seccomp=unconfined") ||
+	    (seccomp->profile == ENGINE_PROFILE_WISHED && flag_of(host, "Privileged")))
+		sbx_report_add(report, name, SBX_OFF, "by runtime_configs");
+	else if (!found->seccomp)
+		sbx_report_add(report, name, SBX_MISSING, "the engine has put up no filter");
+	else if (seccomp->profile == ENGINE_PROFILE_WISHED)
+		sbx_report_add(report, name, SBX_ENFORCED, "the profile of runtime_configs");
+	else if (seccomp->profile == ENGINE_PROFILE_ENGINES)
+		sbx_report_add(report, name, SBX_ENFORCED, "the engine's own, around the agent; %s",
+			       seccomp->reason);
 	else
-		sbx_report_add(report, "container seccomp", SBX_ENFORCED, "%s",
-			       has_option(host, "seccomp=") ? "the profile of runtime_configs"
-							    : "the engine's own, around the agent");
+		sbx_report_add(report, name, SBX_ENFORCED,
+			       "the agent's allow list, around the agent and whatever else is executed there");
+}
+
+/* Without a user namespace a number inside is the same number on the engine's machine. */
+static void report_ids(const struct wire_surroundings *found, uint32_t uid, struct sbx_report *report)
+{
+	if (found->host_uid == UINT32_MAX)
+		sbx_report_add(report, "host ids", SBX_MISSING, "user %u is nobody outside", uid);
+	else if (found->host_uid == uid)
+		sbx_report_add(report, "host ids", SBX_MISSING,
+			       "programs are user %u of the engine's machine too; rootless engines, and "
+			       "userns-remap, have others",
+			       uid);
+	else
+		sbx_report_add(report, "host ids", SBX_ENFORCED,
+			       "programs are user %u of the engine's machine, and %u inside",
+			       found->host_uid, uid);
 }
 
 /* Namespaces that are somebody else's, and devices. */
@@ -267,7 +329,7 @@ static void report_shared(const json_t *host, struct sbx_report *report)
 }
 
 void engine_report(const struct engine_client *client, const struct engine_container *container,
-		   struct sbx_report *report)
+		   uint32_t uid, const struct wire_surroundings *found, struct sbx_report *report)
 {
 	const json_t *host = host_of(container->asked);
 	const char *title = engine_client_flavor(client)->title;
@@ -278,10 +340,12 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 		return;
 	}
 	sbx_report_add(report, "container", SBX_ENFORCED, "of %s", title);
-	report_root(host, report);
-	report_network(host, report);
-	report_limits(client, container, report);
-	report_disk(container->asked, report);
-	report_privileges(host, report);
+	report_ids(found, uid, report);
+	report_root(host, found, report);
+	report_network(host, found, report);
+	report_limits(client, container, found, report);
+	report_disk(container->asked, found, report);
+	report_capabilities(host, found, report);
+	report_seccomp(container, found, report);
 	report_shared(host, report);
 }

@@ -15,17 +15,21 @@
 #define REFUSED(why)		.apply = runtime_refuse, .reason = why
 #define ONLY(what, why)		.apply = runtime_only, .only = what, .reason = why
 
+/* Podman takes it and does without it, and says nothing. */
+#define DOCKER_ONLY .docker_only = true
+
 #define OF_WINDOWS "only containers of Windows have it"
 #define ATTACHED   "the agent's streams are always attached"
 
 static const struct runtime_row rows[] = {
 	{"auto_remove", ONLY(1, "a sandbox's container is gone at its end; a commit keeps what is in it")},
+	{"binds", REFUSED("it is called volumes")},
 	{"blkio_weight", HOST("BlkioWeight", runtime_number)},
-	{"blkio_weight_device", HOST("BlkioWeightDevice", runtime_objects)},
+	{"blkio_weight_device", HOST("BlkioWeightDevice", runtime_objects), .members = "Path Weight"},
 	{"cap_add", HOST("CapAdd", runtime_cap_add)},
 	{"cap_drop", HOST("CapDrop", runtime_cap_drop)},
 	{"cgroup_parent", HOST("CgroupParent", runtime_text)},
-	{"cgroupns", HOST("CgroupnsMode", runtime_text)},
+	{"cgroupns", HOST("CgroupnsMode", runtime_text), DOCKER_ONLY},
 	{"command", REFUSED("the agent is the container's first process; give the session code or "
 			    "commands to run")},
 	{"cpu_count", OF_SPEC},
@@ -39,24 +43,25 @@ static const struct runtime_row rows[] = {
 	{"cpuset_cpus", HOST("CpusetCpus", runtime_text)},
 	{"cpuset_mems", HOST("CpusetMems", runtime_text)},
 	{"detach", ONLY(1, "a session talks to its container as long as it lives")},
-	{"device_cgroup_rules", HOST("DeviceCgroupRules", runtime_list)},
-	{"device_read_bps", HOST("BlkioDeviceReadBps", runtime_objects)},
-	{"device_read_iops", HOST("BlkioDeviceReadIOps", runtime_objects)},
-	{"device_requests", HOST("DeviceRequests", runtime_objects)},
-	{"device_write_bps", HOST("BlkioDeviceWriteBps", runtime_objects)},
-	{"device_write_iops", HOST("BlkioDeviceWriteIOps", runtime_objects)},
-	{"devices", HOST("Devices", runtime_devices)},
+	{"device_cgroup_rules", HOST("DeviceCgroupRules", runtime_list), DOCKER_ONLY},
+	{"device_read_bps", HOST("BlkioDeviceReadBps", runtime_objects), .members = "Path Rate"},
+	{"device_read_iops", HOST("BlkioDeviceReadIOps", runtime_objects), .members = "Path Rate"},
+	{"device_requests", HOST("DeviceRequests", runtime_objects), .members = "Driver Count DeviceIDs Capabilities Options", DOCKER_ONLY},
+	{"device_write_bps", HOST("BlkioDeviceWriteBps", runtime_objects), .members = "Path Rate"},
+	{"device_write_iops", HOST("BlkioDeviceWriteIOps", runtime_objects), .members = "Path Rate"},
+	{"devices", HOST("Devices", runtime_devices), .members = "PathOnHost PathInContainer CgroupPermissions"},
 	{"dns", HOST("Dns", runtime_list)},
 	{"dns_opt", HOST("DnsOptions", runtime_list)},
 	{"dns_search", HOST("DnsSearch", runtime_list)},
-	{"domainname", TOP("Domainname", runtime_text)},
+	{"domainname", TOP("Domainname", runtime_text), DOCKER_ONLY},
 	{"entrypoint", REFUSED("the agent is the container's first process; give the session code or "
 			       "commands to run")},
 	{"environment", OF_SPEC},
 	{"extra_hosts", HOST("ExtraHosts", runtime_hosts)},
-	{"gpus", HOST("DeviceRequests", runtime_gpus)},
+	{"gpus", HOST("DeviceRequests", runtime_gpus), DOCKER_ONLY},
 	{"group_add", REFUSED("programs have the one group that 'user' names, UID:GID")},
 	{"healthcheck", REFUSED("nothing runs beside what the session runs")},
+	{"host_config", REFUSED("what is in one has names of its own here: mem_limit, network_mode and so on")},
 	{"hostname", TOP("Hostname", runtime_text)},
 	{"image", REFUSED("the image has an option of its own (--image)")},
 	{"init", ONLY(-1, "the agent is the init already")},
@@ -66,34 +71,39 @@ static const struct runtime_row rows[] = {
 	{"kernel_memory", REFUSED("engines and kernels no longer have it; mem_limit counts it too")},
 	{"labels", TOP("Labels", runtime_labels)},
 	{"links", REFUSED("engines have given it up; name a network_mode that both containers share")},
-	{"log_config", HOST("LogConfig", runtime_log)},
+	{"log_config", HOST("LogConfig", runtime_log), .members = "Type Config"},
 	{"lxc_conf", REFUSED("engines no longer have it")},
-	{"mac_address", TOP("MacAddress", runtime_text)},
+	{"mac_address", TOP("MacAddress", runtime_text), DOCKER_ONLY},
 	{"mem_limit", OF_SPEC},
 	{"mem_reservation", HOST("MemoryReservation", runtime_bytes)},
 	{"mem_swappiness", HOST("MemorySwappiness", runtime_number)},
 	{"memory", REFUSED("it is called mem_limit")},
 	{"memswap_limit", HOST("MemorySwap", runtime_bytes)},
-	{"mounts", HOST("Mounts", runtime_mounts)},
+	{"mounts", HOST("Mounts", runtime_mounts),
+	 .members = "Type Source Target ReadOnly Consistency BindOptions VolumeOptions TmpfsOptions "
+		    "DriverConfig Labels NoCopy Propagation Subpath TmpfsMode TmpfsSize"},
 	{"name", .apply = runtime_name},
 	{"nano_cpus", OF_SPEC},
 	{"network", HOST("NetworkMode", runtime_text)},
 	{"network_disabled", ONLY(1, "name the network in network_mode")},
 	{"network_mode", HOST("NetworkMode", runtime_text)},
 	{"networking_config", REFUSED("one network can be had, by network_mode")},
+	{"networks", REFUSED("one network can be had, by network_mode")},
 	{"oom_kill_disable", HOST("OomKillDisable", runtime_flag)},
 	{"oom_score_adj", HOST("OomScoreAdj", runtime_number)},
 	{"pid_mode", HOST("PidMode", runtime_text)},
 	{"pids_limit", OF_SPEC},
 	{"platform", .apply = runtime_platform},
+	{"port_bindings", REFUSED("it is called ports")},
 	{"ports", HOST("PortBindings", runtime_ports)},
 	{"privileged", HOST("Privileged", runtime_flag)},
-	{"publish_all_ports", HOST("PublishAllPorts", runtime_flag)},
+	{"publish_all_ports", HOST("PublishAllPorts", runtime_flag), DOCKER_ONLY},
 	{"read_only", HOST("ReadonlyRootfs", runtime_flag)},
 	{"remove", ONLY(1, "a sandbox's container is gone at its end; a commit keeps what is in it")},
-	{"restart_policy", .apply = runtime_restart,
+	{"restart_policy", .apply = runtime_restart, .members = "Name MaximumRetryCount",
 	 .reason = "a sandbox that has ended is not started again"},
-	{"runtime", HOST("Runtime", runtime_text)},
+	{"runtime", HOST("Runtime", runtime_text), DOCKER_ONLY},
+	{"secrets", REFUSED("give them as environment, or as files of the session")},
 	{"security_opt", HOST("SecurityOpt", runtime_security)},
 	{"shm_size", HOST("ShmSize", runtime_bytes)},
 	{"stderr", ONLY(1, ATTACHED)},
@@ -107,15 +117,16 @@ static const struct runtime_row rows[] = {
 	{"timeout", REFUSED("it is no matter of containers; the limit 'timeout' is (--timeout)")},
 	{"tmpfs", HOST("Tmpfs", runtime_tmpfs)},
 	{"tty", ONLY(0, "the agent's stream is no terminal's")},
-	{"ulimits", HOST("Ulimits", runtime_ulimits)},
+	{"ulimits", HOST("Ulimits", runtime_ulimits), .members = "Name Soft Hard"},
 	{"use_config_proxy", ONLY(0, "the proxy's variables are those of the sandbox's own proxy")},
 	{"user", OF_SPEC},
 	{"userns_mode", HOST("UsernsMode", runtime_text)},
 	{"uts_mode", HOST("UTSMode", runtime_text)},
 	{"version", REFUSED("the API's version is negotiated with the engine")},
-	{"volume_driver", HOST("VolumeDriver", runtime_text)},
+	{"volume_driver", REFUSED("it would be that of the agent's own volume too; a mount has a driver_config")},
 	{"volumes", HOST("Binds", runtime_volumes)},
 	{"volumes_from", HOST("VolumesFrom", runtime_list)},
+	{"workdir", REFUSED("it is called working_dir")},
 	{"working_dir", OF_SPEC},
 };
 
@@ -179,6 +190,28 @@ int runtime_fail(const struct runtime_row *row, const char *wanted, struct sbx_e
 
 /* ---- the whole ---- */
 
+static bool is_wished(const json_t *wishes, const char *name)
+{
+	const json_t *value = json_object_get(wishes, name);
+
+	return value != NULL && !json_is_null(value);
+}
+
+static bool is_heeded(const struct runtime_row *row, const json_t *value,
+		      const struct engine_flavor *flavor)
+{
+	return !row->docker_only || flavor == NULL || !flavor->passes_over || json_is_false(value);
+}
+
+static int fail_unheeded(const struct runtime_row *row, const struct engine_flavor *flavor,
+			 struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_INVALID,
+			"runtime_configs: '%s' cannot be set: %s does without it, and does not say so; leave "
+			"it out, or choose the backend docker",
+			row->name, flavor->title);
+}
+
 int engine_runtime_apply(const struct engine_flavor *flavor, const json_t *wishes, json_t *body,
 			 struct sbx_error *err)
 {
@@ -197,10 +230,14 @@ int engine_runtime_apply(const struct engine_flavor *flavor, const json_t *wishe
 		/* docker-py takes None for what is not wished. */
 		if (row->of_spec || json_is_null(value))
 			continue;
-		r = row->apply(row, value, &target, err);
+		r = is_heeded(row, value, flavor) ? row->apply(row, value, &target, err)
+						  : fail_unheeded(row, flavor, err);
 		if (r < 0)
 			return r;
 	}
+	if (is_wished(wishes, "network") && is_wished(wishes, "network_mode"))
+		return sbx_fail(err, SBX_E_INVALID,
+				"runtime_configs: 'network' and 'network_mode' are one; name one of them");
 	if (json_object_get(target.host, "PortBindings") != NULL &&
 	    strcmp(json_string_value(json_object_get(target.host, "NetworkMode")) ?: "none", "none") == 0)
 		return sbx_fail(err, SBX_E_INVALID,

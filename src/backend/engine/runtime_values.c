@@ -4,7 +4,6 @@
 
 #include "base/auto.h"
 #include "base/io.h"
-#include "base/path.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,17 +14,16 @@
 
 #define PROFILE_MAX (1u << 20)
 
-/* Put what was made for the row in its place; takes made, which may be NULL without memory. */
-static int put(const struct runtime_row *row, json_t *made, struct runtime_target *t,
-	       struct sbx_error *err)
+int runtime_put(const struct runtime_row *row, json_t *made, struct runtime_target *t,
+		struct sbx_error *err)
 {
 	if (json_object_set_new(row->in_host ? t->host : t->body, row->key, made) == 0)
 		return 0;
 	return sbx_fail_errno(err, ENOMEM, "cannot keep '%s' of runtime_configs", row->name);
 }
 
-static int fail_made(const struct runtime_row *row, json_t *made, const char *wanted,
-		     struct sbx_error *err)
+int runtime_fail_made(const struct runtime_row *row, json_t *made, const char *wanted,
+		      struct sbx_error *err)
 {
 	json_decref(made);
 	return runtime_fail(row, wanted, err);
@@ -56,7 +54,7 @@ int runtime_flag(const struct runtime_row *row, const json_t *value, struct runt
 {
 	if (!json_is_boolean(value))
 		return runtime_fail(row, "true or false", err);
-	return put(row, json_boolean(json_is_true(value)), t, err);
+	return runtime_put(row, json_boolean(json_is_true(value)), t, err);
 }
 
 int runtime_number(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
@@ -64,7 +62,7 @@ int runtime_number(const struct runtime_row *row, const json_t *value, struct ru
 {
 	if (!json_is_integer(value))
 		return runtime_fail(row, "a whole number", err);
-	return put(row, json_copy((json_t *)value), t, err);
+	return runtime_put(row, json_copy((json_t *)value), t, err);
 }
 
 int runtime_text(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
@@ -72,7 +70,7 @@ int runtime_text(const struct runtime_row *row, const json_t *value, struct runt
 {
 	if (!json_is_string(value) || json_string_length(value) == 0)
 		return runtime_fail(row, "a text", err);
-	return put(row, json_copy((json_t *)value), t, err);
+	return runtime_put(row, json_copy((json_t *)value), t, err);
 }
 
 int runtime_bytes(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
@@ -81,10 +79,10 @@ int runtime_bytes(const struct runtime_row *row, const json_t *value, struct run
 	int64_t bytes;
 	int r = engine_runtime_bytes(row->name, value, &bytes, err);
 
-	return r < 0 ? r : put(row, json_integer(bytes), t, err);
+	return r < 0 ? r : runtime_put(row, json_integer(bytes), t, err);
 }
 
-static bool is_list_of_texts(const json_t *value)
+bool runtime_is_texts(const json_t *value)
 {
 	json_t *item;
 	size_t i;
@@ -99,9 +97,9 @@ static bool is_list_of_texts(const json_t *value)
 int runtime_list(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		 struct sbx_error *err)
 {
-	if (!is_list_of_texts(value))
+	if (!runtime_is_texts(value))
 		return runtime_fail(row, "a list of texts", err);
-	return put(row, json_deep_copy(value), t, err);
+	return runtime_put(row, json_deep_copy(value), t, err);
 }
 
 /* ---- maps ---- */
@@ -141,7 +139,7 @@ int runtime_map(const struct runtime_row *row, const json_t *value, struct runti
 	json_t *made = NULL;
 	int r = make_map(row, value, &made, err);
 
-	return r < 0 ? r : put(row, made, t, err);
+	return r < 0 ? r : runtime_put(row, made, t, err);
 }
 
 static bool has_own_label(const json_t *labels)
@@ -166,10 +164,10 @@ int runtime_labels(const struct runtime_row *row, const json_t *value, struct ru
 	if (r < 0)
 		return r;
 	if (has_own_label(made))
-		return fail_made(row, made, "without names that begin with 'llm-sandbox'", err);
+		return runtime_fail_made(row, made, "without names that begin with 'llm-sandbox'", err);
 	if (ours != NULL)
 		json_object_update(made, ours);
-	return put(row, made, t, err);
+	return runtime_put(row, made, t, err);
 }
 
 int runtime_hosts(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
@@ -178,54 +176,86 @@ int runtime_hosts(const struct runtime_row *row, const json_t *value, struct run
 	json_t *made = NULL;
 	int r = engine_runtime_pairs(row->name, value, ':', &made, err);
 
-	return r < 0 ? r : put(row, made, t, err);
+	return r < 0 ? r : runtime_put(row, made, t, err);
 }
 
 /* ---- objects with the API's own names ---- */
 
-/* "read_only" and "ReadOnly" are one. */
-static json_t *with_api_names(const json_t *object)
+static void format_api_name(const char *key, char *ret, size_t size)
+{
+	size_t len = 0;
+	bool up = true;
+
+	for (; *key != '\0' && len < size - 1; key++) {
+		if (*key != '_')
+			ret[len++] = (char)(up ? toupper((unsigned char)*key) : *key);
+		up = *key == '_';
+	}
+	ret[len] = '\0';
+}
+
+/* Engines do not tell the cases of letters apart: "device_ids" is DeviceIDs. */
+static bool is_member(const char *members, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; members != NULL && *members != '\0'; members += strspn(members, " ")) {
+		size_t this = strcspn(members, " ");
+
+		if (this == len && strncasecmp(members, name, len) == 0)
+			return true;
+		members += this;
+	}
+	return members == NULL;
+}
+
+json_t *runtime_object_of(const struct runtime_row *row, const json_t *object, struct sbx_error *err)
 {
 	json_t *made = json_object(), *item;
 	const char *key;
+	char name[64];
 
 	json_object_foreach((json_t *)object, key, item) {
-		char name[64];
-		size_t len = 0;
-		bool up = true;
-
-		for (const char *c = key; *c != '\0' && len < sizeof(name) - 1; c++) {
-			if (*c != '_')
-				name[len++] = (char)(up ? toupper((unsigned char)*c) : *c);
-			up = *c == '_';
+		format_api_name(key, name, sizeof(name));
+		if (!is_member(row->members, name)) {
+			sbx_fail(err, SBX_E_INVALID, "runtime_configs: '%s' has no '%.64s'; it has: %s",
+				 row->name, key, row->members);
+			json_decref(made);
+			return NULL;
 		}
-		name[len] = '\0';
 		json_object_set(made, name, item);
 	}
 	return made;
 }
 
-static json_t *list_with_api_names(const json_t *value)
+json_t *runtime_objects_of(const struct runtime_row *row, const json_t *list, const char *wanted,
+			   struct sbx_error *err)
 {
 	json_t *made = json_array(), *item;
+	bool fine = json_is_array(list);
 	size_t i;
 
-	json_array_foreach(value, i, item) {
-		if (!json_is_object(item)) {
-			json_decref(made);
-			return NULL;
+	if (!fine)
+		runtime_fail(row, wanted, err);
+	json_array_foreach(list, i, item) {
+		if (fine && !json_is_object(item)) {
+			runtime_fail(row, wanted, err);
+			fine = false;
 		}
-		json_array_append_new(made, with_api_names(item));
+		fine = fine && json_array_append_new(made, runtime_object_of(row, item, err)) == 0;
 	}
-	return made;
+	if (fine)
+		return made;
+	json_decref(made);
+	return NULL;
 }
 
 int runtime_objects(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		    struct sbx_error *err)
 {
-	json_t *made = json_is_array(value) ? list_with_api_names(value) : NULL;
+	json_t *made = runtime_objects_of(row, value, "a list of objects", err);
 
-	return made ? put(row, made, t, err) : runtime_fail(row, "a list of objects", err);
+	return made ? runtime_put(row, made, t, err) : -(int)err->code;
 }
 
 int runtime_gpus(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
@@ -236,7 +266,7 @@ int runtime_gpus(const struct runtime_row *row, const json_t *value, struct runt
 
 	if (!all && (!json_is_integer(value) || count < -1 || count == 0))
 		return runtime_fail(row, "\"all\" or how many", err);
-	return put(row, json_pack("[{s:s, s:I, s:[[s]]}]", "Driver", "", "Count", count,
+	return runtime_put(row, json_pack("[{s:s, s:I, s:[[s]]}]", "Driver", "", "Count", count,
 				  "Capabilities", "gpu"),
 		   t, err);
 }
@@ -244,18 +274,23 @@ int runtime_gpus(const struct runtime_row *row, const json_t *value, struct runt
 int runtime_log(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		struct sbx_error *err)
 {
-	json_t *made = json_is_object(value) ? with_api_names(value) : NULL;
+	json_t *made;
 
+	if (!json_is_object(value))
+		return runtime_fail(row, "an object with a 'type'", err);
+	made = runtime_object_of(row, value, err);
+	if (made == NULL)
+		return -(int)err->code;
 	if (!json_is_string(json_object_get(made, "Type")))
-		return fail_made(row, made, "an object with a 'type'", err);
-	return put(row, made, t, err);
+		return runtime_fail_made(row, made, "an object with a 'type'", err);
+	return runtime_put(row, made, t, err);
 }
 
 /* Nothing is restarted; "no" may be said. */
 int runtime_restart(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		    struct sbx_error *err)
 {
-	json_t *made = json_is_object(value) ? with_api_names(value) : NULL;
+	json_t *made = json_is_object(value) ? runtime_object_of(row, value, err) : NULL;
 	const char *name = json_string_value(json_object_get(made, "Name"));
 	bool none = made != NULL && (name == NULL || name[0] == '\0' || strcmp(name, "no") == 0);
 
@@ -295,146 +330,6 @@ int runtime_platform(const struct runtime_row *row, const json_t *value, struct 
 	return 0;
 }
 
-/* ---- what is seen inside ---- */
-
-/* What the user puts at a place stands there instead of ours. */
-static void make_room(struct runtime_target *t, const char *place)
-{
-	json_object_del(json_object_get(t->host, "Tmpfs"), place);
-}
-
-static bool is_place(const char *path)
-{
-	return path != NULL && sbx_path_is_clean(path) && strcmp(path, "/") != 0;
-}
-
-/* Append "source:place[:mode]" when it is one. */
-static bool add_bind(struct runtime_target *t, json_t *list, const char *bind)
-{
-	auto_free char *copy = strdup(bind);
-	char *rest = copy, *source, *place;
-
-	if (copy == NULL)
-		return false;
-	source = strsep(&rest, ":");
-	place = rest ? strsep(&rest, ":") : NULL;
-	if (source[0] == '\0' || !is_place(place))
-		return false;
-	make_room(t, place);
-	return json_array_append_new(list, json_string(bind)) == 0;
-}
-
-static bool add_volume(struct runtime_target *t, json_t *list, const char *source,
-		       const json_t *how)
-{
-	const char *place = json_string_value(json_object_get(how, "bind"));
-	const char *mode = json_string_value(json_object_get(how, "mode")) ?: "rw";
-	auto_free char *bind = NULL;
-
-	if (place == NULL || strchr(source, ':') != NULL ||
-	    asprintf(&bind, "%s:%s:%s", source, place, mode) < 0) {
-		return false;
-	}
-	return add_bind(t, list, bind);
-}
-
-int runtime_volumes(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
-		    struct sbx_error *err)
-{
-	json_t *ours = json_object_get(t->host, row->key), *item;
-	json_t *made = ours ? json_deep_copy(ours) : json_array();
-	bool fine = json_is_object(value) || is_list_of_texts(value);
-	const char *key;
-	size_t i;
-
-	if (json_is_object(value)) {
-		json_object_foreach((json_t *)value, key, item)
-			fine = fine && add_volume(t, made, key, item);
-	}
-	json_array_foreach(value, i, item)
-		fine = fine && add_bind(t, made, json_string_value(item));
-	if (!fine)
-		return fail_made(row, made,
-				 "{\"SOURCE\": {\"bind\": \"/PLACE\", \"mode\": \"ro\"}} or a list of "
-				 "\"SOURCE:/PLACE:MODE\"",
-				 err);
-	return put(row, made, t, err);
-}
-
-int runtime_mounts(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
-		   struct sbx_error *err)
-{
-	json_t *made = json_is_array(value) ? list_with_api_names(value) : NULL, *item;
-	size_t i;
-
-	json_array_foreach(made, i, item) {
-		const char *place = json_string_value(json_object_get(item, "Target"));
-
-		if (!is_place(place) || !json_is_string(json_object_get(item, "Type")))
-			return fail_made(row, made, "a list of objects with a 'type' and a 'target'", err);
-		make_room(t, place);
-	}
-	return made ? put(row, made, t, err)
-		    : runtime_fail(row, "a list of objects with a 'type' and a 'target'", err);
-}
-
-int runtime_tmpfs(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
-		  struct sbx_error *err)
-{
-	json_t *ours = json_object_get(t->host, row->key), *item;
-	json_t *made = ours ? json_deep_copy(ours) : json_object();
-	bool fine = json_is_object(value) || is_list_of_texts(value);
-	const char *key;
-	size_t i;
-
-	if (json_is_object(value)) {
-		json_object_foreach((json_t *)value, key, item) {
-			fine = fine && is_place(key) && json_is_string(item);
-			json_object_set(made, key, item);
-		}
-	}
-	json_array_foreach(value, i, item) {
-		fine = fine && is_place(json_string_value(item));
-		json_object_set_new(made, json_string_value(item) ?: "", json_string(""));
-	}
-	if (!fine)
-		return fail_made(row, made, "{\"/PLACE\": \"size=64m\"} or a list of places", err);
-	return put(row, made, t, err);
-}
-
-static json_t *device_of(const char *text)
-{
-	auto_free char *copy = text ? strdup(text) : NULL;
-	char *rest = copy, *host, *inside, *rights;
-
-	if (copy == NULL)
-		return NULL;
-	host = strsep(&rest, ":");
-	inside = rest ? strsep(&rest, ":") : host;
-	rights = rest ? rest : (char *)"rwm";
-	if (host[0] != '/' || inside[0] != '/' || strspn(rights, "rwm") != strlen(rights))
-		return NULL;
-	return json_pack("{s:s, s:s, s:s}", "PathOnHost", host, "PathInContainer", inside,
-			 "CgroupPermissions", rights);
-}
-
-int runtime_devices(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
-		    struct sbx_error *err)
-{
-	json_t *made = json_array(), *item;
-	bool fine = json_is_array(value);
-	size_t i;
-
-	json_array_foreach(value, i, item) {
-		json_t *device = json_is_object(item) ? with_api_names(item)
-						      : device_of(json_string_value(item));
-
-		fine = json_array_append_new(made, device) == 0 && fine;
-	}
-	return fine ? put(row, made, t, err)
-		    : fail_made(row, made, "a list of \"/dev/HOST:/dev/INSIDE:rwm\"", err);
-}
-
 /* ---- ulimits ---- */
 
 /* What the user names takes the place of ours; the others stay. */
@@ -456,11 +351,17 @@ static void replace_ulimit(json_t *list, json_t *item)
 int runtime_ulimits(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		    struct sbx_error *err)
 {
+	static const char wanted[] = "a list of objects with 'name', 'soft' and 'hard'";
 	json_t *ours = json_object_get(t->host, row->key), *item;
 	json_t *made = ours ? json_deep_copy(ours) : json_array();
-	json_t *list = json_is_array(value) ? list_with_api_names(value) : NULL;
+	json_t *list = runtime_objects_of(row, value, wanted, err);
 	bool fine = list != NULL;
 	size_t i;
+
+	if (list == NULL) {
+		json_decref(made);
+		return -(int)err->code;
+	}
 
 	json_array_foreach(list, i, item) {
 		fine = fine && json_is_string(json_object_get(item, "Name")) &&
@@ -470,8 +371,7 @@ int runtime_ulimits(const struct runtime_row *row, const json_t *value, struct r
 			replace_ulimit(made, item);
 	}
 	json_decref(list);
-	return fine ? put(row, made, t, err)
-		    : fail_made(row, made, "a list of objects with 'name', 'soft' and 'hard'", err);
+	return fine ? runtime_put(row, made, t, err) : runtime_fail_made(row, made, wanted, err);
 }
 
 /* ---- ports ---- */
@@ -483,8 +383,8 @@ static json_t *port_of(const json_t *value)
 	json_t *text = json_is_string(port)    ? json_copy((json_t *)port)
 		       : json_is_integer(port) ? json_sprintf("%" JSON_INTEGER_FORMAT,
 							      json_integer_value(port))
-		       : json_is_null(port)    ? json_string("")
-					       : NULL;
+		       : port == NULL || json_is_null(port) ? json_string("")
+							    : NULL;
 
 	if (text == NULL || address == NULL) {
 		json_decref(text);
@@ -534,8 +434,8 @@ int runtime_ports(const struct runtime_row *row, const json_t *value, struct run
 		}
 	}
 	json_object_set_new(t->body, "ExposedPorts", exposed);
-	return fine ? put(row, made, t, err)
-		    : fail_made(row, made, "{\"80/tcp\": 8080} or {\"80/tcp\": [\"127.0.0.1\", 8080]}",
+	return fine ? runtime_put(row, made, t, err)
+		    : runtime_fail_made(row, made, "{\"80/tcp\": 8080} or {\"80/tcp\": [\"127.0.0.1\", 8080]}",
 				err);
 }
 
@@ -548,19 +448,19 @@ int runtime_cap_add(const struct runtime_row *row, const json_t *value, struct r
 	json_t *ours = json_object_get(t->host, row->key);
 	json_t *made = ours ? json_deep_copy(ours) : json_array();
 
-	if (!is_list_of_texts(value))
-		return fail_made(row, made, "a list of names of capabilities", err);
+	if (!runtime_is_texts(value))
+		return runtime_fail_made(row, made, "a list of names of capabilities", err);
 	json_array_extend(made, (json_t *)value);
-	return put(row, made, t, err);
+	return runtime_put(row, made, t, err);
 }
 
 /* All are dropped anyway: what is named adds nothing, and only an empty list means fewer. */
 int runtime_cap_drop(const struct runtime_row *row, const json_t *value, struct runtime_target *t,
 		     struct sbx_error *err)
 {
-	if (!is_list_of_texts(value))
+	if (!runtime_is_texts(value))
 		return runtime_fail(row, "a list of names of capabilities", err);
-	return json_array_size(value) == 0 ? put(row, json_array(), t, err) : 0;
+	return json_array_size(value) == 0 ? runtime_put(row, json_array(), t, err) : 0;
 }
 
 /* ---- security options ---- */
@@ -594,14 +494,8 @@ static int inline_profile(const char *path, json_t *list, struct sbx_error *err)
 static int add_seccomp(const struct runtime_target *t, const char *profile, json_t *list,
 		       struct sbx_error *err)
 {
-	bool is_text = profile[0] == '{';
-
-	if (t->flavor != NULL && !t->flavor->seccomp_inline && is_text)
-		return sbx_fail(err, SBX_E_INVALID,
-				"runtime_configs: %s takes a seccomp profile as the path of a file",
-				t->flavor->title);
 	drop_options(list, "seccomp=");
-	if (t->flavor != NULL && t->flavor->seccomp_inline && !is_text && profile[0] == '/')
+	if (t->flavor != NULL && t->flavor->seccomp_inline && profile[0] == '/')
 		return inline_profile(profile, list, err);
 	json_array_append_new(list, json_sprintf("seccomp=%s", profile));
 	return 0;
@@ -641,8 +535,8 @@ int runtime_security(const struct runtime_row *row, const json_t *value, struct 
 	int r = 0;
 	size_t i;
 
-	if (!is_list_of_texts(value))
-		return fail_made(row, made, "a list of texts", err);
+	if (!runtime_is_texts(value))
+		return runtime_fail_made(row, made, "a list of texts", err);
 	json_array_foreach(value, i, item) {
 		r = r < 0 ? r : add_security(row, t, json_string_value(item), made, err);
 	}
@@ -650,5 +544,5 @@ int runtime_security(const struct runtime_row *row, const json_t *value, struct 
 		json_decref(made);
 		return r;
 	}
-	return put(row, made, t, err);
+	return runtime_put(row, made, t, err);
 }

@@ -39,8 +39,8 @@ struct address {
 static int refuse(const struct engine_ssh_target *t, const char *what, struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_INVALID,
-			"%s is 'ssh://%.128s', and %s; write it as ssh://user@host:port", t->variable,
-			t->rest, what);
+			"%s is '%.128s', and %s; write it as ssh://user@host:port", t->variable,
+			t->shown, what);
 }
 
 /* Copy what lies between two places, if it has room and nothing but these characters. */

@@ -41,6 +41,7 @@ void engine_ssh_end(struct engine_ssh *ssh, char words[ENGINE_WORDS_MAX]);
 struct engine_ssh_target {
 	const char *variable; /* whose value it is, for messages */
 	const char *rest;
+	const char *shown; /* all of it, for messages */
 	const char *program, *option;
 	const char *identity; /* a file with a key, or NULL */
 };

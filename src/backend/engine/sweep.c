@@ -18,15 +18,6 @@
 /* {"label":["llm-sandbox.owner"]} */
 #define LIST_PATH "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22llm-sandbox.owner%22%5D%7D"
 
-/* Its id, or false: what an engine says becomes a part of a path. */
-static bool name_container(const json_t *entry, struct engine_container *ret)
-{
-	const char *id = json_string_value(json_object_get(entry, "Id"));
-
-	return id != NULL && id[0] != '\0' && strspn(id, "0123456789abcdef") == strlen(id) &&
-	       snprintf(ret->id, sizeof(ret->id), "%s", id) < (int)sizeof(ret->id);
-}
-
 static bool is_left_behind(const struct engine_client *client, const json_t *entry)
 {
 	const char *state = json_string_value(json_object_get(entry, "State"));
@@ -72,7 +63,7 @@ int engine_sweep(struct engine_client *client, struct sbx_error *err)
 	/* One that the engine cannot remove now is left to the next time. */
 	json_array_foreach(list, i, entry) {
 		if (removed < REMOVED_MAX && is_left_behind(client, entry) &&
-		    name_container(entry, &container) && is_ours(client, &container) &&
+		    engine_container_take_id(entry, &container) && is_ours(client, &container) &&
 		    engine_container_remove(client, &container, &ignored) == 0)
 			removed++;
 	}

@@ -8,7 +8,9 @@
 void engine_tar_add(struct sbx_buf *tar, const char *name, unsigned int mode, const void *data,
 		    size_t len);
 
-/* Append a folder with its owner; name has at most 98 bytes. */
+#define ENGINE_TAR_NAME_MAX 98 /* bytes of a folder's name */
+
+/* Append a folder with its owner. */
 void engine_tar_add_folder(struct sbx_buf *tar, const char *name, unsigned int mode,
 			   unsigned int uid, unsigned int gid);
 

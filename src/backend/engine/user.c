@@ -53,7 +53,7 @@ static bool find_line(const char *text, const char *name, uint32_t *ret_uid, uin
 		const char *end = strchr(line, '\n');
 
 		if (strncmp(line, name, len) == 0 && line[len] == ':' &&
-		    (sscanf(line + len, ":%*[^:]:%u:%u:", ret_uid, ret_gid) == 2 ||
+		    (sscanf(line + len, ":%*[^:\n]:%u:%u:", ret_uid, ret_gid) == 2 ||
 		     sscanf(line + len, "::%u:%u:", ret_uid, ret_gid) == 2))
 			return *ret_uid <= 65534 && *ret_gid <= 65534;
 		line = end ? end + 1 : NULL;

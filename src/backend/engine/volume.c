@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define ARCHIVE_MAX (16u << 20)
+#define OTHER_MS    30000 /* for somebody else to fill it */
+#define TRIES	    8
 
 extern const char sbx_agent_image_start[];
 extern const char sbx_agent_image_end[];
@@ -47,13 +49,18 @@ void engine_volume_pack(struct sbx_buf *tar, const char *path)
 	engine_tar_end(tar);
 }
 
-/* A container that has the volume, and whose image need not have any program. */
+/*
+ * A container that has the volume, and whose image need not have any program. It is called what the
+ * volume is called: an engine has one of a name, so one at a time fills it.
+ */
 static int create_carrier(struct engine_client *client, const char *volume, const char *image,
 			  struct engine_container *ret, struct sbx_error *err)
 {
+	char path[ENGINE_VOLUME_MAX + 32];
 	json_t *answer = NULL, *body;
 	int r;
 
+	snprintf(path, sizeof(path), "/containers/create?name=%s", volume);
 	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
 			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
 			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
@@ -61,14 +68,29 @@ static int create_carrier(struct engine_client *client, const char *volume, cons
 			 "none");
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = "/containers/create",
-							 .body = body},
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
 			&answer, err);
 	json_decref(body);
-	if (r == 0)
-		snprintf(ret->id, sizeof(ret->id), "%s", json_string_value(json_object_get(answer, "Id")) ?: "");
+	if (r == 0 && !engine_container_take_id(answer, ret))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
 	json_decref(answer);
 	return r;
+}
+
+/* Until the other one has filled it; one that takes too long is gone, or never comes to it. */
+static void wait_for_other(struct engine_client *client, const char *volume)
+{
+	struct engine_container other = {.asked = NULL};
+	char path[ENGINE_VOLUME_MAX + 48];
+	struct sbx_error ignored;
+
+	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", volume);
+	if (engine_call(client, &(struct engine_request){.method = "POST", .path = path,
+							 .accept = 404, .timeout_ms = OTHER_MS},
+			NULL, &ignored) == 0 || ignored.code != SBX_E_TIMEOUT)
+		return;
+	snprintf(other.id, sizeof(other.id), "%.*s", (int)sizeof(other.id) - 1, volume);
+	engine_container_remove(client, &other, &ignored);
 }
 
 /* The folders that a file's path names; one that was named before does no harm. */
@@ -148,6 +170,38 @@ static int mark(struct engine_client *client, const char *volume, struct sbx_err
 
 /* ---- filling it ---- */
 
+/* A carrier that is ours alone, or none (id is "") where somebody else has filled the volume meanwhile. */
+static int acquire_carrier(struct engine_client *client, const struct sbx_spec *spec,
+			   const char *volume, const char *image, struct engine_container *ret,
+			   struct sbx_error *err)
+{
+	int r = -1;
+
+	for (int i = 0; i < TRIES && r < 0; i++) {
+		r = create_carrier(client, volume, image, ret, err);
+		/* Engines differ in the number of it, and not in these words. */
+		if (r < 0 && strstr(err->msg, "already in use") == NULL)
+			return r;
+		if (r < 0)
+			wait_for_other(client, volume);
+		if (r < 0 && engine_volume_is_whole(client, spec))
+			return 0;
+	}
+	return r;
+}
+
+/* What others may be running already is not touched. */
+static int fill(struct engine_client *client, const struct sbx_spec *spec, const char *volume,
+		const struct engine_container *carrier, struct sbx_error *err)
+{
+	int r;
+
+	if (engine_volume_is_whole(client, spec))
+		return 0;
+	r = put_files(client, spec, carrier, err);
+	return r < 0 ? r : mark(client, volume, err);
+}
+
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err)
 {
@@ -157,12 +211,10 @@ int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec
 	int r;
 
 	engine_volume_name(spec, volume);
-	r = create_carrier(client, volume, image, &carrier, err);
-	if (r < 0)
-		return r;
-	r = put_files(client, spec, &carrier, err);
-	engine_container_remove(client, &carrier, &ignored);
-	if (r == 0)
-		r = mark(client, volume, err);
+	r = acquire_carrier(client, spec, volume, image, &carrier, err);
+	if (r == 0 && carrier.id[0] != '\0') {
+		r = fill(client, spec, volume, &carrier, err);
+		engine_container_remove(client, &carrier, &ignored);
+	}
 	return r < 0 ? sbx_wrap(err, "cannot give the agent to the engine") : 0;
 }

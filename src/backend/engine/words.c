@@ -23,12 +23,22 @@ static bool is_control(const char *at)
 	return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0);
 }
 
+/* As much of it as may have room, not ending within a character. */
+static size_t cut(const unsigned char *data, size_t len, size_t size)
+{
+	size_t at = len < size ? len : size;
+
+	while (at < len && at > 0 && size - at < 4 && (data[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
 const char *engine_words_clean(const void *data, size_t len, char *ret, size_t size)
 {
 	auto_buf struct sbx_buf text = SBX_BUF_INIT(4 * ENGINE_WORDS_MAX);
 	size_t at = 0, n;
 
-	sbx_text_append_utf8(&text, data, len < size ? len : size);
+	sbx_text_append_utf8(&text, data, cut(data, len, size));
 	for (const char *from = text.data; from < text.data + text.len; from += n) {
 		bool space = *from == ' ' || is_control(from);
 

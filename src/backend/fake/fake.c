@@ -163,9 +163,10 @@ static void fake_usage_reset(struct sbx_place *place)
 	(void)place;
 }
 
-static void fake_report(const struct sbx_place *place, struct sbx_report *report)
+static void fake_report(const struct sbx_place *place, const struct wire_surroundings *found,
+			struct sbx_report *report)
 {
-	(void)place;
+	(void)place, (void)found;
 	sbx_report_add(report, "everything", SBX_OFF, "the fake backend isolates nothing");
 }
 

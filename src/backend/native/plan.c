@@ -321,7 +321,7 @@ static void add_mount_points(struct plan *plan, const struct image *image)
 
 /* Told apart only by the host's kernel, and nothing that a program needs. */
 static const char *const proc_masked[] = {
-	"/proc/acpi",	   "/proc/asound",	"/proc/cmdline",   "/proc/kallsyms",
+	"/proc/acpi",	   "/proc/asound",	"/proc/cmdline",   "/proc/interrupts", "/proc/kallsyms",
 	"/proc/kcore",	   "/proc/key-users",	"/proc/keys",	   "/proc/kmsg",
 	"/proc/latency_stats", "/proc/modules", "/proc/sched_debug", "/proc/scsi",
 	"/proc/sysrq-trigger", "/proc/timer_list",

@@ -11,13 +11,47 @@
 #include <string.h>
 #include <strings.h>
 
-json_t *mcp_language_ids(void)
+/* ---- what sandboxes of this server find ---- */
+
+static int find_languages(const struct mcp_sandbox *sandbox, const char *language,
+			  struct sbx_tool_chain **ret, size_t *ret_count, struct sbx_error *err)
+{
+	struct sbx_spec *spec = NULL;
+	int r = mcp_environment_make_spec(&sandbox->environment, &spec, err);
+
+	if (r == 0)
+		r = sbx_spec_find_languages(spec, language, ret, ret_count, err);
+	sbx_spec_free(spec);
+	return r;
+}
+
+static json_t *all_ids(void)
 {
 	const struct sbx_language_info *info;
 	json_t *ids = json_array();
 
 	for (size_t i = 0; (info = sbx_language_at(i)) != NULL; i++)
 		json_array_append_new(ids, json_string(info->id));
+	return ids;
+}
+
+/* An image has what it has; where it cannot be asked, a run will say what is wrong. */
+json_t *mcp_language_ids(const struct mcp_sandbox *sandbox)
+{
+	struct sbx_tool_chain *list = NULL;
+	struct sbx_error ignored;
+	size_t count = 0;
+	json_t *ids;
+
+	if (sandbox->environment.image[0] == '\0' ||
+	    find_languages(sandbox, NULL, &list, &count, &ignored) < 0)
+		return all_ids();
+	ids = json_array();
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].version != NULL)
+			json_array_append_new(ids, json_string(list[i].info->id));
+	}
+	sbx_tool_chains_free(list, count);
 	return ids;
 }
 
@@ -31,17 +65,30 @@ void mcp_complete_language(const char *prefix, json_t *values)
 	}
 }
 
-static void set_version(json_t *details, const char *language, const char *tool_chain)
+/* A problem of the same name may be there already: the first one is the cause. */
+static void set_problem(json_t *details, const char *text)
 {
-	auto_free char *version = NULL;
-	struct sbx_error err;
+	if (json_object_get(details, "problem") == NULL)
+		json_object_set_new(details, "problem", json_string(text));
+}
 
-	if (sbx_language_version(language, &version, &err) < 0) {
-		version = NULL;
-		json_object_set_new(details, "problem", json_string(err.msg));
-	}
+static void set_version(json_t *details, const struct mcp_sandbox *sandbox, const char *language,
+			const char *tool_chain)
+{
+	struct sbx_tool_chain *list = NULL;
+	struct sbx_error err;
+	size_t count = 0;
+	const char *version = NULL, *problem = NULL;
+
+	if (find_languages(sandbox, language, &list, &count, &err) < 0)
+		problem = err.msg;
+	else if (count > 0)
+		version = list[0].version, problem = list[0].problem;
 	json_object_set_new(details, "version",
 			    version ? json_sprintf("%s %s", tool_chain, version) : json_null());
+	if (problem != NULL)
+		set_problem(details, problem);
+	sbx_tool_chains_free(list, count);
 }
 
 static void set_libraries(json_t *details, struct mcp_sandbox *sandbox, const char *language)
@@ -51,7 +98,7 @@ static void set_libraries(json_t *details, struct mcp_sandbox *sandbox, const ch
 
 	if (mcp_libraries_list(&sandbox->libraries, language, &libraries, &err) < 0) {
 		json_object_set_new(details, "preinstalled_libraries", json_null());
-		json_object_set_new(details, "problem", json_string(err.msg));
+		set_problem(details, err.msg);
 		return;
 	}
 	json_object_set_new(details, "preinstalled_libraries", json_deep_copy(libraries));
@@ -90,7 +137,7 @@ int mcp_language_details(struct mcp_sandbox *sandbox, const char *language, json
 	details = json_object();
 	if (details == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe %s", info->id);
-	set_version(details, info->id, facts->tool_chain);
+	set_version(details, sandbox, info->id, facts->tool_chain);
 	json_object_set_new(details, "package_manager", json_string(facts->package_manager));
 	set_libraries(details, sandbox, info->id);
 	json_object_set_new(details, "use_cases", texts(facts->use_cases));

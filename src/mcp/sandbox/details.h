@@ -4,8 +4,8 @@
 
 #include "mcp/sandbox/inside.h"
 
-/* ["python", "java", …]; the caller's. */
-json_t *mcp_language_ids(void);
+/* ["python", "java", …], those of the image where one is set; the caller's. */
+json_t *mcp_language_ids(const struct mcp_sandbox *sandbox);
 
 /*
  * {version, package_manager, preinstalled_libraries, use_cases, visualization_support,

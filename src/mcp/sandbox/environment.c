@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp/sandbox/environment.h"
 
+#include "backend/spec.h"
 #include "base/auto.h"
 #include "base/error.h"
 #include "egress/policy.h"
@@ -64,8 +65,6 @@ static const struct rule rules[] = {
 	 "the native backend has no images: a sandbox and all in it are gone after each call"},
 	{"KEEP_TEMPLATE", NULL, true, set_keep_template, "the native backend makes no images to keep"},
 	{"NAMESPACE", NULL, true, refuse, "only the kubernetes backend has namespaces"},
-	{"R_REPO", NULL, true, refuse,
-	 "R's own configuration says which mirror is asked"},
 };
 
 /* ---- values ---- */
@@ -408,25 +407,25 @@ static int refuse_native(const struct given *g, const struct mcp_environment *e,
 			g->name, g->value);
 }
 
-static int set_name(const struct given *g, const struct mcp_environment *e, char *ret, size_t size,
-		    struct sbx_error *err)
+static int set_name(const struct given *g, char *ret, size_t size, struct sbx_error *err)
 {
-	int r = refuse_native(g, e, err);
-
-	if (r == 0 && !trim(g->value, ret, size))
-		r = sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
-	return r;
+	return trim(g->value, ret, size) ? 0
+					 : sbx_fail(err, SBX_E_INVALID, "%s is too long", g->name);
 }
 
+/* The native backend has images too. */
 static int set_container_image(const struct given *g, struct mcp_environment *e,
 			       struct sbx_error *err)
 {
-	return set_name(g, e, e->image, sizeof(e->image), err);
+	return set_name(g, e->image, sizeof(e->image), err);
 }
 
 static int set_micromamba(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
 {
-	return set_name(g, e, e->micromamba, sizeof(e->micromamba), err);
+	/* It is of an image, which an engine always has. */
+	int r = e->image[0] == '\0' ? refuse_native(g, e, err) : 0;
+
+	return r < 0 ? r : set_name(g, e->micromamba, sizeof(e->micromamba), err);
 }
 
 static int set_pull(const struct given *g, struct mcp_environment *e, struct sbx_error *err)
@@ -608,11 +607,13 @@ static int copy_limits(const struct sbx_spec *limits, struct sbx_spec *spec, str
 	return r;
 }
 
+/* What is said of all sandboxes is the most that a call may ask for too. */
 static void set_most(uint64_t *most, const struct sbx_spec *limits, enum sbx_limit limit)
 {
 	uint64_t value = sbx_spec_get_limit(limits, limit);
+	bool is_none = (limits->container.unlimited & 1u << limit) != 0;
 
-	if (*most == 0 && value != sbx_limit_describe(limit)->standard)
+	if (*most == 0 && !is_none && value != sbx_limit_describe(limit)->standard)
 		*most = value;
 }
 
@@ -643,6 +644,7 @@ static int set_container(const struct mcp_environment *e, struct sbx_spec *spec,
 	if (r == 0)
 		r = sbx_spec_set_commit(spec, e->commit, NULL, err);
 	sbx_spec_keep_template(spec, e->keep_template);
+	sbx_spec_on_progress(spec, e->on_engine_line, NULL);
 	return r;
 }
 
@@ -657,12 +659,13 @@ int mcp_environment_make_spec(const struct mcp_environment *environment, struct 
 	/* What auto comes to depends on what is asked of containers, and the rest on the backend. */
 	if (strcmp(environment->backend, "auto") != 0)
 		r = sbx_spec_set_backend(spec, environment->backend, err);
+	/* What containers are to have goes before what all sandboxes have. */
+	if (r == 0)
+		r = copy_limits(environment->limits, spec, err);
 	if (r == 0)
 		r = set_container(environment, spec, err);
 	if (r == 0 && strcmp(environment->backend, "auto") == 0)
 		r = sbx_spec_set_backend(spec, environment->backend, err);
-	if (r == 0)
-		r = copy_limits(environment->limits, spec, err);
 	if (r == 0 && environment->memory_bytes != 0)
 		r = sbx_spec_set_limit(spec, SBX_LIMIT_MEMORY_BYTES, environment->memory_bytes,
 				       err);
@@ -723,6 +726,8 @@ int mcp_environment_read(const char *const *variables, struct mcp_environment *r
 		mcp_environment_done(&e);
 		return r;
 	}
+	set_most(&e.memory_bytes, spec, SBX_LIMIT_MEMORY_BYTES);
+	set_most(&e.cpu_milli, spec, SBX_LIMIT_CPU_MILLI);
 	sbx_spec_free(spec);
 	*ret = e;
 	return 0;

@@ -35,6 +35,7 @@ struct mcp_environment {
 	bool commit;	     /* COMMIT_CONTAINER */
 	bool keep_template;  /* KEEP_TEMPLATE, true unless it says otherwise */
 	json_t *runtime; /* runtime_configs out of SANDBOX_RUNTIME_CONFIGS and the original's; owned, or NULL */
+	sbx_engine_line_fn *on_engine_line; /* told what an engine pulls and commits; or NULL */
 	uint64_t memory_bytes; /* 0: nobody said; SANDBOX_MEM_LIMIT, SANDBOX_MEMORY */
 	uint64_t cpu_milli;    /* 0: nobody said; SANDBOX_CPU_COUNT, SANDBOX_CPUS */
 	const struct sbx_spec *limits; /* whose limits are the defaults; borrowed, or NULL */

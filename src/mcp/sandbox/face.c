@@ -69,6 +69,8 @@ static int set_options(struct mcp_environment *e, const struct mcp_sandbox_optio
 
 	if (r == 0 && options->limits != NULL)
 		mcp_environment_set_limits(e, options->limits);
+	if (r == 0)
+		e->on_engine_line = options->on_engine_line;
 	if (r == 0 && options->network != NULL)
 		r = mcp_environment_set_network(e, options->network, err);
 	return r;

@@ -17,6 +17,7 @@
 
 #include "mcp/mcp.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/network.h>
 #include <llmsandbox/spec.h>
 
@@ -28,6 +29,8 @@ struct mcp_sandbox_options {
 	const struct sbx_spec *limits;
 	/* The most that a call may reach; is copied. NULL: what the environment says. */
 	const struct sbx_network *network;
+	/* Told what an engine says while it pulls, and what it committed to; from any thread. Or NULL. */
+	sbx_engine_line_fn *on_engine_line;
 };
 
 /* What the environment asks for and cannot have is an error. */

@@ -23,7 +23,7 @@ static int add_json(struct mcp_call *call, json_t *value, size_t indent, struct 
 static int run_supported(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
 	(void)arguments;
-	return add_json(call, mcp_language_ids(), 2, err);
+	return add_json(call, mcp_language_ids(mcp_call_userdata(call)), 2, err);
 }
 
 static int run_details(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)

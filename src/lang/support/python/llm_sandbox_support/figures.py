@@ -10,6 +10,7 @@ import atexit
 import functools
 import io
 import os
+import shutil
 import sys
 import threading
 import warnings
@@ -279,6 +280,18 @@ def patch_matplotlib(module):
     if not isinstance(dict.__getitem__(rc, "backend"), str):
         rc["backend"] = "agg"
     module.use = wrap_choice(module.use)
+    bring_font_list(module)
+
+
+def bring_font_list(module):
+    """The list of fonts that was made with the set of libraries, for matplotlib to find."""
+    made = os.path.join(os.path.dirname(os.path.dirname(module.__file__)), ".matplotlib")
+    for name in os.listdir(made) if os.path.isdir(made) else ():
+        target = os.path.join(module.get_cachedir(), name)
+        if name.startswith("fontlist-") and not os.path.exists(target):
+            part = "%s.%d" % (target, os.getpid())
+            shutil.copyfile(os.path.join(made, name), part)
+            os.replace(part, target)
 
 
 def wrap_choice(original):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/cache.h"
+#include "base/cache.h"
 
 #include "base/auto.h"
 

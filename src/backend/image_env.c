@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The variables that an image sets, for programs. Its tools are found by its PATH; a virtual
- * environment, and one of micromamba, are in front of it, as activating them would have it.
- */
-#include "backend/engine/container.h"
+#include "backend/image_env.h"
 
 #include "base/auto.h"
 #include "base/strv.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define STANDARD_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define STANDARD_ROOT "/opt/conda"
 #define MORE	      3 /* variables beside the image's own */
+#define VARIABLES_MAX 4096
 
 static const char *find(char *const *env, const char *name)
 {
@@ -93,13 +91,17 @@ static int enter_mamba(char **env, const char *name, struct sbx_error *err)
 	return r < 0 ? r : prefer(env, prefix, err);
 }
 
-int engine_env_make(const json_t *list, const char *environment, char ***ret, struct sbx_error *err)
+int sbx_image_env_make(const json_t *list, const char *environment, char ***ret,
+		       struct sbx_error *err)
 {
 	auto_strv char **env = calloc(json_array_size(list) + MORE + 1, sizeof(*env));
 	const char *venv;
 	json_t *item;
 	int r = env ? 0 : sbx_fail_errno(err, ENOMEM, "cannot keep the image's variables");
 	size_t i;
+
+	if (json_array_size(list) > VARIABLES_MAX)
+		return sbx_fail(err, SBX_E_LIMIT, "the image sets more than %d variables", VARIABLES_MAX);
 
 	json_array_foreach(list, i, item) {
 		const char *text = json_string_value(item);
