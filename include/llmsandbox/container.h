@@ -92,6 +92,13 @@ typedef void sbx_engine_line_fn(const char *line, void *userdata);
 
 SBX_API void sbx_spec_on_progress(struct sbx_spec *spec, sbx_engine_line_fn *fn, void *userdata);
 
+/*
+ * Opening a session with this spec ends early, within a second or two, when this handle interrupts or
+ * kills: a pull or a build may take long. It must outlive sbx_session_open(), and says nothing of what
+ * is run then; NULL: none.
+ */
+SBX_API void sbx_spec_set_cancel(struct sbx_spec *spec, const struct sbx_cancel *cancel);
+
 /* The name that the session's container will be committed to; NULL when it will not. The session's. */
 SBX_API const char *sbx_session_commit_tag(const struct sbx_session *session);
 

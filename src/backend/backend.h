@@ -57,6 +57,7 @@ int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err);
 /* Images of our own that a backend keeps itself. */
 struct sbx_backend_image {
 	const char *name, *tools; /* tools: "python-3.11.2 ruby-3.1.2", or "" */
+	const char *id;		  /* as find() tells it */
 	uint64_t bytes, made;
 };
 

@@ -41,6 +41,8 @@ struct sbx_container {
 	bool was_committed; /* the image is one of a commit: the backend finds out */
 	sbx_engine_line_fn *on_progress; /* or NULL */
 	void *userdata;
+	bool (*is_given_up)(const void *cancel); /* opening is to end; or NULL */
+	const void *cancel;
 };
 
 struct sbx_spec {

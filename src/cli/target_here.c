@@ -5,8 +5,10 @@
 #include "cli/signals.h"
 #include "cli/trouble.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/library.h>
 
+#include <signal.h>
 #include <unistd.h>
 
 /* What must stay until the outcome has been shown; closing the sandbox can wait until then. */
@@ -15,7 +17,35 @@ struct here {
 	struct sbx_session *session;
 	bool is_lent; /* the session is somebody else's to close */
 	struct sbx_result *result;
+	volatile sig_atomic_t stopped; /* while it was opened */
 };
+
+static void stop_opening(void *userdata)
+{
+	struct here *here = userdata;
+
+	here->stopped = 1;
+	sbx_cancel_kill(here->cancel);
+}
+
+/* An image may have to be pulled or built. There is no program yet that could be interrupted alone. */
+static int open_under_signals(const struct settings *s, struct here *here, int *ret_killed_by,
+			      struct sbx_error *err)
+{
+	const struct reach reach = {stop_opening, stop_opening, here};
+	int r;
+
+	signals_connect(&reach);
+	sbx_spec_set_cancel(s->spec, here->cancel);
+	r = sbx_session_open(s->spec, &here->session, err);
+	sbx_spec_set_cancel(s->spec, NULL);
+	*ret_killed_by = signals_disconnect();
+	if (!here->stopped)
+		return r;
+	if (*ret_killed_by == 0)
+		*ret_killed_by = SIGINT;
+	return r < 0 ? r : cli_fail(err, SBX_E_UNAVAILABLE, "it was ended before anything ran");
+}
 
 static int run_job(struct sbx_session *session, const struct job *job, const struct sbx_io *io,
 		   struct sbx_result **ret, struct sbx_error *err)
@@ -67,12 +97,13 @@ static int run_under_signals(const struct settings *s, const struct job *job, st
 	};
 	int r = 0;
 
+	if (!here->is_lent)
+		r = open_under_signals(s, here, ret_killed_by, err);
+	if (r < 0)
+		return r;
 	output->reach = &reach;
 	signals_connect(&reach);
-	if (!here->is_lent)
-		r = sbx_session_open(s->spec, &here->session, err);
-	if (r == 0)
-		r = install(s, here->session, job, here->cancel, err);
+	r = install(s, here->session, job, here->cancel, err);
 	if (r == 0)
 		r = run_job(here->session, job, &io, &here->result, err);
 	*ret_killed_by = signals_disconnect();

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "core/cancel.h"
 #include "core/image_store.h"
 #include "core/session.h"
 #include "lang/lang.h"
@@ -167,6 +168,19 @@ void sbx_spec_on_progress(struct sbx_spec *spec, sbx_engine_line_fn *fn, void *u
 {
 	spec->container.on_progress = fn;
 	spec->container.userdata = userdata;
+}
+
+static bool is_given_up(const void *cancel)
+{
+	const struct sbx_cancel *c = cancel;
+
+	return sbx_cancel_is_killed(c) || atomic_load(&c->interrupts) > 0;
+}
+
+void sbx_spec_set_cancel(struct sbx_spec *spec, const struct sbx_cancel *cancel)
+{
+	spec->container.is_given_up = cancel != NULL ? is_given_up : NULL;
+	spec->container.cancel = cancel;
 }
 
 /* ---- backends by name ---- */

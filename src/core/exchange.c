@@ -120,6 +120,7 @@ static int put_failure(struct sbx_exchange *x, struct sbx_error *err)
 		return 0;
 	*err = x->put_error;
 	x->put_error.code = SBX_OK;
+	x->put_failed = true;
 	return -(int)err->code;
 }
 

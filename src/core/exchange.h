@@ -39,6 +39,7 @@ struct sbx_exchange {
 	struct sbx_transfer put;
 	struct sbx_program program;
 	struct sbx_error put_error;   /* the agent's refusal of a file, not told yet */
+	bool put_failed;	      /* it has been told */
 	struct sbx_place_usage usage; /* when it was last looked at */
 	uint64_t oom_kills;	      /* when it began */
 	unsigned int interrupts; /* of io->cancel, acted on so far */

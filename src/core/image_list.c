@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "core/image_store.h"
+#include "core/language_memo.h"
 #include "lang/lang.h"
 
 #include <dirent.h>
@@ -83,6 +84,24 @@ static void split_tools(struct sbx_image *image, const char *text)
 	}
 }
 
+/* What was asked before of one that does not say it itself. */
+static void recall_tools(struct sbx_image *image, const char *id)
+{
+	json_t *versions = sbx_language_memo_recall(id), *version;
+	const char *language;
+
+	json_object_foreach (versions, language, version) {
+		struct sbx_image_tool *t = &image->tools[image->tool_count];
+
+		if (image->tool_count == LANGUAGES || sbx_lang_find(language) == NULL)
+			continue;
+		t->language = strdup(language);
+		t->version = strdup(json_string_value(version));
+		image->tool_count++;
+	}
+	json_decref(versions);
+}
+
 static void take_image(const struct sbx_backend_image *found, void *userdata)
 {
 	struct listing *l = userdata;
@@ -94,6 +113,8 @@ static void take_image(const struct sbx_backend_image *found, void *userdata)
 	image->bytes = found->bytes;
 	image->made = found->made;
 	split_tools(image, found->tools);
+	if (image->tools != NULL && image->tool_count == 0)
+		recall_tools(image, found->id);
 	l->list[l->count++] = image;
 }
 

@@ -79,8 +79,9 @@ bool sbx_image_is_folder(const char *image)
 static int not_found(const char *name, struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_E_NOT_FOUND,
-			"there is no image '%.64s' for the native backend; 'llm-sandbox image list' has those "
-			"that there are, and 'image build' and 'image import' make one",
+			"there is no image '%.64s' for the native backend (an engine's needs --backend docker or "
+			"podman); 'llm-sandbox image list' has those that there are, and 'image build' and "
+			"'image import' make one",
 			name);
 }
 

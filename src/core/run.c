@@ -418,6 +418,19 @@ int sbx_explain_missing_tool(const struct sbx_session *session, const struct sbx
 	return r;
 }
 
+/* The work folder may be one of this machine's, and somebody else's. */
+static int explain_folder(const struct sbx_operation *op, int r, struct sbx_error *err)
+{
+	const struct sbx_spec *spec = op->s->spec;
+
+	if (r == 0 || !op->x.put_failed || (err->sys_errno != EACCES && err->sys_errno != EROFS))
+		return r;
+	return sbx_wrap(err,
+			"the work folder '%s' cannot be written by user %u, who programs are; where a folder "
+			"of this machine is shown there, show it writable and choose its owner (--user)",
+			spec->workdir, spec->uid);
+}
+
 static int run_steps(struct sbx_operation *op, const struct sbx_run *run, struct sbx_error *err)
 {
 	int r = inspect(op, run, err);
@@ -430,7 +443,8 @@ static int run_steps(struct sbx_operation *op, const struct sbx_run *run, struct
 		r = compile(op, err);
 	if (r == 0 && !op->x.lost && op->result->phase == SBX_PHASE_RUN)
 		r = run_program(op, run, err);
-	return sbx_explain_missing_tool(op->s, op->lang, r, err);
+	r = sbx_explain_missing_tool(op->s, op->lang, r, err);
+	return explain_folder(op, r, err);
 }
 
 /* Before the session's turn: an installation takes its time, and nothing of this session's. */

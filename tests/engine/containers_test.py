@@ -455,6 +455,16 @@ class Containers:
         self.assertEqual(self.inside("import os; print(os.getcwd())", "--container", container, "-u", "0",
                                      "--workdir", "/root", image=False), "/root")
 
+    def test_a_work_folder_of_somebody_else_is_told_with_what_to_do(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbx-work-"))
+        os.chmod(folder, 0o755)
+        configs = {"volumes": {folder: {"bind": "/sandbox", "mode": "rw"}}}
+        done = self.run_in("1", "--runtime-config", json.dumps(configs))
+        self.assertIn("cannot be written by user 1000", done.stderr)
+        self.assertIn("--user", done.stderr)
+        self.inside("open('kept', 'w')", "--runtime-config", json.dumps({"user": "root", **configs}))
+        self.assertIn("kept", os.listdir(folder))
+
     def test_row_95_what_is_there_needs_no_image_that_is_built(self):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sbxbuild"))
         with open(folder + "/Containerfile", "w") as f:

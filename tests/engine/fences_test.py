@@ -141,6 +141,30 @@ time.sleep(300)
         self.assertIn((state["State"].get("Health") or {}).get("Status") or "none", ("none", ""))
         self.assertIn((state["Config"].get("Healthcheck") or {"Test": ["NONE"]})["Test"], (["NONE"], None))
 
+    def test_what_an_image_has_at_the_agents_place_is_not_copied_into_its_volume(self):
+        """As the volume is shown in a container: one that is empty, by the options of a plan."""
+        plan = subprocess.run([peer.PROGRAM, "exec", "--dry-run", "--backend", self.flavor, "--image", self.image, "true"],
+                              capture_output=True, text=True, timeout=peer.DEADLINE, env={**os.environ, **self.variables()}).stdout
+        place, modes = re.search(r'"llm-sandbox-agent-[^:"]+:([^:"]+):([^"]+)"', plan).groups()
+        image, volume = "llm-sandbox-test/" + uuid.uuid4().hex[:12], "llm-sandbox-test-" + uuid.uuid4().hex[:12]
+        carrier = containers_test.Containers.container(self, Cmd=["sh", "-c", "mkdir -p %s && touch %s/planted && sleep 120" % (place, place)])
+        deadline = time.monotonic() + peer.DEADLINE
+        while self.execute(carrier, "0:0", "test", "-e", place + "/planted")[1] != 0 and time.monotonic() < deadline:
+            pass
+        status, made = self.http("POST", "/v1.41/commit?container=%s&repo=%s&tag=1" % (carrier, image), {"Labels": {}})
+        self.assertEqual(status, 201, made)
+        self.addCleanup(containers_test.Containers.remove_image, self, image + ":1")
+        self.addCleanup(self.http, "DELETE", "/v1.41/volumes/" + volume)
+        for mode in (modes, modes.replace("ro,", "")):
+            _, made = self.http("POST", "/v1.41/containers/create", {
+                "Image": image + ":1", "Cmd": ["sleep", "120"], "Labels": {"llm-sandbox-test": "1"},
+                "HostConfig": {"NetworkMode": "none", "Binds": ["%s:%s:%s" % (volume, place, mode)],
+                               "Ulimits": [{"Name": n, "Soft": 1024, "Hard": 1024} for n in ("nofile", "nproc")]}})
+            self.addCleanup(self.http, "DELETE", "/v1.41/containers/%s?force=1" % made["Id"])
+            self.assertIn(self.http("POST", "/v1.41/containers/%s/start" % made["Id"])[0], (204, 200))
+            self.assertEqual(self.execute(made["Id"], "0:0", "test", "-d", place)[1], 0)
+            self.assertNotEqual(self.execute(made["Id"], "0:0", "test", "-e", place + "/planted")[1], 0, mode)
+
     def inside(self, code, *options):
         env = {**os.environ, **self.variables()}
         done = containers_test.run(code, "--backend", self.flavor, "--image", self.image, *options, env=env)

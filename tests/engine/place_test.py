@@ -164,6 +164,26 @@ class Places(unittest.TestCase):
         self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
         self.assertTrue(body["Entrypoint"][0].startswith("/.llm-sandbox/"), body)
 
+    def test_whoever_waits_for_an_engine_can_be_interrupted(self):
+        for path, options, number in (("/images/create", ("--image", "y"), signal.SIGINT),
+                                      ("/images/create", ("--image", "y"), signal.SIGTERM),
+                                      (CONTAINER + "/archive", ("--container", "mine"), signal.SIGINT)):
+            asked, hang = threading.Event(), threading.Event()
+            self.addCleanup(hang.set)
+
+            def say(*_, asked=asked, hang=hang):
+                asked.set()
+                hang.wait(peer.DEADLINE)
+
+            said = {"Id": ID, "State": {"Running": True}, "Config": {}}
+            engine = self.engine({path: say, "/containers/mine/json": answer(body=json.dumps(said).encode())})
+            process = self.start(engine, *options)
+            self.assertTrue(asked.wait(peer.DEADLINE))
+            self.addCleanup(process.kill)
+            process.send_signal(number)
+            _, err = process.communicate(timeout=8)
+            self.assertNotEqual(process.returncode, 0, err)
+
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
                                       CONTAINER + "/archive": answer("500 Oops", b'{"message":"disk full"}')})
@@ -172,6 +192,8 @@ class Places(unittest.TestCase):
         body = next(json.loads(r.body) for r in engine.requests if "/containers/create" in r.path)
         self.assertEqual(body["Labels"]["llm-sandbox"], "carrier")
         self.assertIn("llm-sandbox.owner", body["Labels"])
+        # An image that has files at the agent's place would give them to the sandboxes of all others.
+        self.assertTrue(body["HostConfig"]["Binds"][0].endswith(":/.llm-sandbox:nocopy"), body["HostConfig"]["Binds"])
 
 
 class Volumes(dict):

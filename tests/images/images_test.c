@@ -858,78 +858,6 @@ static void others_cannot_put_an_image_under_us(void **state)
 	opening_fails(p, "there is no image 'x'");
 }
 
-/* ---- engines ---- */
-
-static bool engine_has(const char *backend, const char *name)
-{
-	struct sbx_image **list = NULL;
-	struct sbx_error err;
-	size_t count = 0;
-	bool found = false;
-
-	if (sbx_image_list(backend, &list, &count, &err) < 0)
-		fail_msg("%s", err.msg);
-	for (size_t i = 0; i < count; i++)
-		found |= strcmp(list[i]->name, name) == 0 && strcmp(list[i]->where, backend) == 0;
-	free_images(list, count);
-	return found;
-}
-
-static void skip_without(const char *backend)
-{
-	struct sbx_image **list = NULL;
-	struct sbx_error err;
-	size_t count = 0;
-
-	if (sbx_image_list(backend, &list, &count, &err) < 0) {
-		print_message("%s\n", err.msg);
-		skip();
-	}
-	free_images(list, count);
-}
-
-/* The whole way: in, listed, run as the user of ours, out. */
-static void an_image_goes_into(struct place *p, const char *backend)
-{
-	struct sbx_image_make how = {.backend = backend};
-	struct sbx_image *image = NULL;
-	struct sbx_error err;
-	char name[64], full[96];
-
-	skip_without(backend);
-	snprintf(name, sizeof(name), "sbx-test-%d", (int)getpid());
-	snprintf(full, sizeof(full), "llm-sandbox/%s:latest", name);
-	how.name = name;
-	put_folder(p, "image/etc");
-	put_file(p, "image/etc/passwd", "root:x:0:0::/:/bin/sh\nsandbox:x:1000:1000::/home/sandbox:/bin/sh\n");
-	put_folder(p, "image/sandbox");
-	put_file(p, "image/marker", "of the image");
-	if (sbx_image_import(at(p, "image"), &how, &image, NULL, &err) < 0)
-		fail_msg("%s", err.msg);
-	assert_string_equal(image->name, full);
-	sbx_image_free(image);
-	assert_false(exists(p, "cache/llm-sandbox/images/.new-sbx-test"));
-	assert_true(engine_has(backend, full));
-	assert_int_equal(sbx_spec_set_backend(p->sandbox->spec, backend, &err), 0);
-	use(p, full);
-	assert_string_equal(inside(p, "cat", "/marker"), "of the image");
-	sbx_session_close(p->sandbox->session);
-	p->sandbox->session = NULL;
-	assert_int_equal(sbx_image_remove(full, backend, &err), 0);
-	assert_false(engine_has(backend, full));
-	assert_int_equal(sbx_image_remove(name, backend, &err), -SBX_E_NOT_FOUND);
-}
-
-static void an_image_goes_into_docker(void **state)
-{
-	an_image_goes_into(*state, "docker");
-}
-
-static void an_image_goes_into_podman(void **state)
-{
-	an_image_goes_into(*state, "podman");
-}
-
 /* ---- the real thing ---- */
 
 static void python_of_debian_says_hello(void **state)
@@ -995,8 +923,6 @@ int main(void)
 		place_test(two_do_not_make_the_same_at_once),
 		place_test(what_was_left_half_made_is_thrown_away),
 		place_test(others_cannot_put_an_image_under_us),
-		place_test(an_image_goes_into_docker),
-		place_test(an_image_goes_into_podman),
 		place_test(python_of_debian_says_hello),
 	};
 

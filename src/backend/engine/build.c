@@ -235,20 +235,6 @@ static int pack_and_build(struct engine_client *client, const struct sbx_spec *s
 	return r;
 }
 
-/* A name that we made up is of one image: what was built before goes, unless somebody has named it. */
-static void drop_before(struct engine_client *client, const json_t *before)
-{
-	const char *id = json_string_value(json_object_get(before, "Id"));
-	struct sbx_error ignored;
-	json_t *now = NULL;
-
-	if (id == NULL || strlen(id) > 100 || engine_image_inspect(client, id, &now, &ignored) < 0)
-		return;
-	if (json_array_size(json_object_get(now, "RepoTags")) == 0)
-		engine_image_remove(client, id);
-	json_decref(now);
-}
-
 /* With a slash at its end where it is the root. */
 static char *find_folder(const struct sbx_container *c)
 {
@@ -273,8 +259,9 @@ int engine_image_build(struct engine_client *client, const struct sbx_spec *spec
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
 	*ret_is_new = engine_image_inspect(client, name, &before, &ignored) < 0;
 	r = pack_and_build(client, spec, folder, name, err);
+	/* A name that we made up is of one image. */
 	if (r == 0 && c->tag == NULL)
-		drop_before(client, before);
+		engine_image_drop(client, before);
 	json_decref(before);
 	if (r < 0)
 		return sbx_wrap(err, "cannot build an image from '%.256s'", c->dockerfile);

@@ -89,13 +89,24 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata)
 	return call->heads > HEADS_MAX ? 0 : len;
 }
 
+/* What removes something is done all the same, and what makes a container: who else would know of it? */
+static bool may_be_given_up(const struct engine_request *q)
+{
+	static const char creation[] = "/containers/create";
+
+	return strcmp(q->method, "DELETE") != 0 && strncmp(q->path, creation, sizeof(creation) - 1) != 0;
+}
+
 static int on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct call *call = userdata;
-	struct pollfd fd = {.fd = call->client->watch_fd};
+	const struct engine_client *client = call->client;
+	struct pollfd fd = {.fd = client->watch_fd};
 
 	(void)a, (void)b, (void)c, (void)d;
-	call->given_up = fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+	call->given_up = (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR))) ||
+			 (client->is_given_up != NULL && may_be_given_up(call->request) &&
+			  client->is_given_up(client->give_up_data));
 	return call->given_up;
 }
 
@@ -196,6 +207,16 @@ static bool is_connecting(CURLcode code)
 	       code == CURLE_SSL_ISSUER_ERROR;
 }
 
+/* Who does not like a certificate of ours says so with an alert at best, after we believe to be connected. */
+static const char *advise_tls(const struct engine_client *client)
+{
+	if (client->version[0] != '\0' || strncmp(client->endpoint.url, "https:", 6) != 0)
+		return "";
+	return client->endpoint.cert == NULL
+		       ? "; it may want a certificate of yours (cert.pem and key.pem)"
+		       : "; it may not take your certificate: look at who signed cert.pem, and until when it is good";
+}
+
 static int fail_transport(struct call *call, CURLcode code, struct sbx_error *err)
 {
 	const struct engine_client *client = call->client;
@@ -232,10 +253,7 @@ static int fail_transport(struct call *call, CURLcode code, struct sbx_error *er
 			q->method, q->path,
 			detail[0] ? engine_words_clean(detail, strlen(detail), words, sizeof(words))
 				  : client->curl->strerror(code),
-			client->version[0] == '\0' && strncmp(client->endpoint.url, "https:", 6) == 0 &&
-					client->endpoint.cert == NULL
-				? "; it may want a certificate of yours (cert.pem and key.pem)"
-				: "");
+			advise_tls(client));
 }
 
 /* ---- the answer ---- */
@@ -385,6 +403,19 @@ static int take_version(struct call *call, struct sbx_error *err)
 	return 0;
 }
 
+/* It says so itself, and in the plain. */
+static int fail_plain(const struct engine_client *client, struct sbx_error *err)
+{
+	char title[256];
+
+	return sbx_fail(err, SBX_E_INVALID,
+			"%s wants TLS, and %s asks for none%s", engine_client_title(client, title),
+			client->endpoint.source,
+			client->asked->contexts ? "; set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder "
+						  "with ca.pem, cert.pem and key.pem"
+						: "");
+}
+
 static int negotiate(struct engine_client *client, struct sbx_error *err)
 {
 	struct engine_request ping = {
@@ -394,11 +425,16 @@ static int negotiate(struct engine_client *client, struct sbx_error *err)
 	};
 	struct call call = {
 		.client = client, .request = &ping, .answer = SBX_BUF_INIT(ANSWER_MAX)};
+	bool wants_tls;
 	int r;
 
 	client->version[0] = '\0';
 	r = call_once(&call, NULL, err);
+	wants_tls = client->status == 400 && call.answer.data != NULL &&
+		    strstr(call.answer.data, "HTTP request to an HTTPS server") != NULL;
 	sbx_buf_done(&call.answer);
+	if (r < 0 && wants_tls)
+		return fail_plain(client, err);
 	/* A web server's 404 is less of an answer than that it is one. */
 	if (r < 0 && call.version[0] == '\0' && client->status >= 300 && client->status < 500)
 		return fail_version(&call, err);
@@ -470,6 +506,13 @@ bool engine_client_owner(const struct engine_client *client, uid_t *ret)
 const char *engine_client_key(const struct engine_client *client)
 {
 	return client->key;
+}
+
+void engine_client_give_up_when(struct engine_client *client, bool (*is_given_up)(const void *userdata),
+				const void *userdata)
+{
+	client->is_given_up = is_given_up;
+	client->give_up_data = userdata;
 }
 
 void engine_client_watch(struct engine_client *client, int fd)

@@ -74,6 +74,11 @@ bool engine_client_owner(const struct engine_client *client, uid_t *ret);
 /* What known.h knows the engine by. */
 const char *engine_client_key(const struct engine_client *client);
 
+/* From now on a call ends early, within a second or so, when this says so; a creation or removal of
+ * a container does not. */
+void engine_client_give_up_when(struct engine_client *client, bool (*is_given_up)(const void *userdata),
+				const void *userdata);
+
 /* From now on a call ends early, within a second or so, when this socket hangs up; -1: none. */
 void engine_client_watch(struct engine_client *client, int fd);
 

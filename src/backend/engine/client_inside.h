@@ -30,6 +30,8 @@ struct engine_client {
 	char *key; /* of known.h */
 	struct engine_line *line;
 	int watch_fd;	     /* a call ends early when this hangs up; or -1 */
+	bool (*is_given_up)(const void *userdata); /* and when this says so; or NULL */
+	const void *give_up_data;
 	char version[16];    /* "1.41"; "" until it is negotiated */
 	unsigned int status; /* of the last call */
 	bool broken;	     /* the connection is in no state to be used again */

@@ -73,7 +73,7 @@ static json_t *describe_binds(const struct sbx_spec *spec)
 	json_t *list = json_array();
 
 	engine_volume_name(spec, name);
-	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro", name));
+	json_array_append_new(list, json_sprintf("%s:" ENGINE_AGENT_FOLDER ":ro," ENGINE_VOLUME_MODE, name));
 	for (size_t i = 0; i < spec->mount_count; i++) {
 		const struct sbx_mount *m = &spec->mounts[i];
 
@@ -404,12 +404,28 @@ static void open_loopback(const struct engine_client *client, json_t *container)
 	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
 }
 
-/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
-static void hide_names(const struct engine_client *client, json_t *container)
+/* What the user wishes of it the engine writes into its own file. */
+static bool is_wished(const struct sbx_spec *spec, const char *const *names)
 {
-	static const char *const files[][2] = {
-		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
-		{"/etc/resolv.conf", "nameserver 127.0.0.1\n"},
+	for (; *names != NULL; names++) {
+		const json_t *value = json_object_get(spec->container.runtime, *names);
+
+		if (value != NULL && !json_is_null(value))
+			return true;
+	}
+	return false;
+}
+
+/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
+static void hide_names(const struct engine_client *client, const struct sbx_spec *spec,
+		       json_t *container)
+{
+	static const struct {
+		const char *path, *text;
+		const char *wishes[4];
+	} files[] = {
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", {"extra_hosts"}},
+		{"/etc/resolv.conf", "nameserver 127.0.0.1\n", {"dns", "dns_opt", "dns_search"}},
 	};
 	json_t *host = json_object_get(container, "HostConfig");
 
@@ -417,11 +433,12 @@ static void hide_names(const struct engine_client *client, json_t *container)
 	    strcmp(json_string_value(json_object_get(host, "NetworkMode")) ?: "", "none") != 0)
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		auto_free char *path = is_taken(host, files[i][0]) ? NULL : engine_file_with(files[i][1]);
+		bool is_ours = !is_taken(host, files[i].path) && !is_wished(spec, files[i].wishes);
+		auto_free char *path = is_ours ? engine_file_with(files[i].text) : NULL;
 
 		if (path != NULL)
 			json_array_append_new(json_object_get(host, "Binds"),
-					      json_sprintf("%s:%s:ro", path, files[i][0]));
+					      json_sprintf("%s:%s:ro", path, files[i].path));
 	}
 }
 
@@ -458,7 +475,7 @@ int engine_container_create(struct engine_client *client, const struct sbx_spec 
 	r = engine_seccomp_add(client, body, &ret->seccomp, err);
 	/* That it can read the profile says that it sees the others. */
 	if (r == 0 && ret->seccomp.profile == ENGINE_PROFILE_OURS)
-		hide_names(client, body);
+		hide_names(client, spec, body);
 	if (r == 0)
 		r = call_create(client, path, body, &answer, err);
 	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err)) {

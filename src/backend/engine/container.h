@@ -122,6 +122,9 @@ int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *f
 
 #define ENGINE_AGENT_FOLDER "/.llm-sandbox"
 
+/* An engine fills an empty volume with what an image has at its place, and this one is of all images. */
+#define ENGINE_VOLUME_MODE "nocopy"
+
 /* Below it, what artifacts and kernels need. */
 #define ENGINE_EMBEDDED "support"
 

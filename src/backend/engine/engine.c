@@ -430,6 +430,8 @@ static int attach(struct engine_place *p, struct sbx_error *err)
 	struct sbx_error ignored;
 	int r = engine_container_attach(p->client, &p->container, &p->relay.stream, err);
 
+	/* From here on it is killing the place that ends it. */
+	engine_client_give_up_when(p->client, NULL, NULL);
 	if (r == 0)
 		r = start_thread(p, err);
 	if (r < 0)
@@ -448,6 +450,8 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 	if (p->workdir == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
 	r = engine_client_open(&p->client, flavor, err);
+	if (r == 0)
+		engine_client_give_up_when(p->client, spec->container.is_given_up, spec->container.cancel);
 	if (r == 0)
 		r = open_socket(p, err);
 	if (r == 0)

@@ -34,6 +34,7 @@ const struct engine_flavor engine_podman = {
 	.sockets = podman_sockets,
 	.start_hint = "start it (systemctl --user start podman.socket), or set CONTAINER_HOST",
 	.commit_by_changes = true,
+	.takes_quotes_off = true,
 	.masks_by_option = true,
 	.shows_names = true,
 	.passes_over = true,

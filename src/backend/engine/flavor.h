@@ -18,6 +18,7 @@ struct engine_flavor {
 	const char *const *sockets; /* places to look at, NULL-terminated; "$XDG_RUNTIME_DIR/…" */
 	const char *start_hint; /* what to do when none listens */
 	bool commit_by_changes; /* and not by the description in the body */
+	bool takes_quotes_off;	/* of a value in "changes", and leaves what is between as it is */
 	bool masks_by_option;	/* files of /proc are hidden by security_opt, not by MaskedPaths */
 	bool closes_loopback; /* to IPv6, where there is no network */
 	bool shows_names; /* this machine's hosts and name servers, also where there is no network */

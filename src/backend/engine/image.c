@@ -278,3 +278,16 @@ void engine_image_remove(struct engine_client *client, const char *name)
 	request.path = path;
 	engine_call(client, &request, NULL, &ignored);
 }
+
+void engine_image_drop(struct engine_client *client, const json_t *before)
+{
+	const char *id = json_string_value(json_object_get(before, "Id"));
+	struct sbx_error ignored;
+	json_t *now = NULL;
+
+	if (id == NULL || strlen(id) > 100 || engine_image_inspect(client, id, &now, &ignored) < 0)
+		return;
+	if (json_array_size(json_object_get(now, "RepoTags")) == 0)
+		engine_image_remove(client, id);
+	json_decref(now);
+}

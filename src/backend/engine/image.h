@@ -36,6 +36,9 @@ void engine_image_remove(struct engine_client *client, const char *name);
 
 void engine_image_done(struct engine_image *image);
 
+/* The same for one that has lost its name to another, as it was looked at before; others may have named it. */
+void engine_image_drop(struct engine_client *client, const json_t *before);
+
 /* ---- the parts, each in its file ---- */
 
 /* pull.c */

@@ -46,6 +46,7 @@ static void tell(const json_t *image, void (*each)(const struct sbx_backend_imag
 		return;
 	each(&(struct sbx_backend_image){.name = name,
 					 .tools = tools ? tools : "",
+					 .id = json_string_value(json_object_get(image, "Id")) ?: "",
 					 .bytes = size < 0 ? 0 : (uint64_t)size,
 					 .made = made < 0 ? 0 : (uint64_t)made},
 	     userdata);
@@ -126,16 +127,19 @@ static void add_change(struct sbx_buf *path, const char *text)
 }
 
 /* As a word in quotes, where nothing means anything but itself. */
-static void add_quoted(struct sbx_buf *change, const char *text)
+static void add_quoted(const struct engine_flavor *flavor, struct sbx_buf *change, const char *text)
 {
+	const char *special = flavor->takes_quotes_off ? "" : "\"\\$";
+
 	sbx_buf_puts(change, "\"");
 	for (; *text != '\0'; text++)
-		sbx_buf_printf(change, strchr("\"\\$", *text) ? "\\%c" : "%c", *text);
+		sbx_buf_printf(change, strchr(special, *text) ? "\\%c" : "%c", *text);
 	sbx_buf_puts(change, "\"");
 }
 
 /* A value of more lines than one cannot be said, nor a name with more than names have. */
-static void add_variable(struct sbx_buf *path, const char *variable)
+static void add_variable(const struct engine_flavor *flavor, struct sbx_buf *path,
+			 const char *variable)
 {
 	auto_buf struct sbx_buf change = SBX_BUF_INIT(VALUE_MAX);
 	size_t len = strspn(variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
@@ -143,13 +147,13 @@ static void add_variable(struct sbx_buf *path, const char *variable)
 	if (len == 0 || variable[len] != '=' || strchr(variable, '\n') != NULL)
 		return;
 	sbx_buf_printf(&change, "ENV %.*s=", (int)len, variable);
-	add_quoted(&change, variable + len + 1);
+	add_quoted(flavor, &change, variable + len + 1);
 	if (!change.failed)
 		add_change(path, change.data);
 }
 
-static int write_path(const struct sbx_backend_import *image, struct sbx_buf *path,
-		      struct sbx_error *err)
+static int write_path(const struct engine_flavor *flavor, const struct sbx_backend_import *image,
+		      struct sbx_buf *path, struct sbx_error *err)
 {
 	char label[1024];
 
@@ -160,7 +164,7 @@ static int write_path(const struct sbx_backend_import *image, struct sbx_buf *pa
 	snprintf(label, sizeof(label), "LABEL " LABEL_TOOLS "=\"%.900s\"", image->tools);
 	add_change(path, label);
 	for (size_t i = 0; image->env != NULL && image->env[i] != NULL; i++)
-		add_variable(path, image->env[i]);
+		add_variable(flavor, path, image->env[i]);
 	return path->failed ? sbx_fail(err, SBX_E_LIMIT, "the image's variables are too long to import it") : 0;
 }
 
@@ -169,6 +173,9 @@ static int import(const struct engine_flavor *flavor, const struct sbx_backend_i
 {
 	auto_free struct answer *answer = calloc(1, sizeof(*answer));
 	auto_buf struct sbx_buf path = SBX_BUF_INIT(PATH_BYTES);
+	struct sbx_error ignored;
+	json_t *before = NULL;
+	char name[96];
 	struct engine_request request = {
 		.method = "POST",
 		.raw_type = "application/x-tar",
@@ -184,15 +191,23 @@ static int import(const struct engine_flavor *flavor, const struct sbx_backend_i
 
 	if (answer == NULL)
 		return sbx_fail(err, SBX_E_SYSTEM, "cannot import an image: out of memory");
-	r = write_path(image, &path, err);
-	if (r == 0)
-		r = engine_client_open(&client, flavor, err);
+	r = engine_client_open(&client, flavor, err);
 	if (r < 0)
 		return r;
+	/* Whatever the variable led to. */
+	r = write_path(engine_client_flavor(client), image, &path, err);
 	request.path = path.data;
-	r = engine_call(client, &request, NULL, err);
+	snprintf(name, sizeof(name), "llm-sandbox/%.64s:latest", image->name);
+	engine_image_inspect(client, name, &before, &ignored);
+	if (r == 0)
+		r = engine_call(client, &request, NULL, err);
+	if (r == 0)
+		r = check_answer(answer, flavor, err);
+	if (r == 0)
+		engine_image_drop(client, before);
+	json_decref(before);
 	engine_client_close(client);
-	return r < 0 ? r : check_answer(answer, flavor, err);
+	return r;
 }
 
 /* ---- remove ---- */

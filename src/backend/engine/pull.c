@@ -77,6 +77,7 @@ static const struct {
 	{"manifest unknown", SBX_E_NOT_FOUND, "there is no such image"},
 	{"name unknown", SBX_E_NOT_FOUND, "there is no such image"},
 	{"unauthorized", SBX_E_DENIED, "the registry wants another log-in"},
+	{"no basic auth credentials", SBX_E_DENIED, "the registry wants a log-in"},
 	{"authentication required", SBX_E_DENIED, "the registry wants a log-in"},
 	{"denied", SBX_E_DENIED, "the registry does not let us have it"},
 	{"toomanyrequests", SBX_E_UNAVAILABLE, "the registry has had too many requests; wait, or log in"},

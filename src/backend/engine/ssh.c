@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define KEPT_WORDS  4096
+#define SAID_MAX    320
 #define COMMAND_MAX 24
 #define KNOCK_MS    10000
 
@@ -299,15 +300,27 @@ static void stop(const struct engine_ssh *ssh)
 	close(ssh->pid_fd);
 }
 
+/* The cause comes last, behind what may be a screen of warnings: whole lines, as many as have room. */
+static const char *find_last(const char *text, size_t len)
+{
+	const char *at = len > SAID_MAX ? memchr(text + len - SAID_MAX, '\n', SAID_MAX - 1) : NULL;
+
+	return at != NULL ? at + 1 : text;
+}
+
 void engine_ssh_end(struct engine_ssh *ssh, char words[ENGINE_WORDS_MAX])
 {
 	char text[KEPT_WORDS];
+	const char *last;
+	size_t len;
 	ssize_t n;
 
 	stop(ssh);
 	n = pread(ssh->words_fd, text, sizeof(text), 0);
-	if (n > 0 && text[0] != '\0')
-		engine_words_clean(text, strnlen(text, (size_t)n), words, ENGINE_WORDS_MAX);
+	len = n > 0 ? strnlen(text, (size_t)n) : 0;
+	last = find_last(text, len);
+	if (len > 0)
+		engine_words_clean(last, len - (size_t)(last - text), words, ENGINE_WORDS_MAX);
 	close(ssh->words_fd);
 	*ssh = (struct engine_ssh){.fd = -1};
 }

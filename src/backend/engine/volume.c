@@ -64,7 +64,7 @@ static int create_carrier(struct engine_client *client, const char *volume, cons
 	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
 			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
 			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
-			 json_sprintf("%s:%s", volume, ENGINE_AGENT_FOLDER), "NetworkMode",
+			 json_sprintf("%s:" ENGINE_AGENT_FOLDER ":" ENGINE_VOLUME_MODE, volume), "NetworkMode",
 			 "none");
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");

@@ -200,6 +200,7 @@ static int run_in_fresh_sandbox(struct mcp_call *call, const struct mcp_executio
 	if (r < 0)
 		return r;
 	sbx_spec_use_libraries(spec, json_array_size(execution->libraries) > 0);
+	sbx_spec_set_cancel(spec, mcp_call_cancel(call));
 	r = sbx_session_open(spec, &session, err);
 	if (r == 0) {
 		r = run_it(call, session, NULL, execution, request, ret, err);
