@@ -102,5 +102,9 @@ void sbx_session_stop_keeping(struct sbx_session *session);
 int sbx_turn_init(struct sbx_turn *turn, struct sbx_error *err);
 void sbx_turn_done(struct sbx_turn *turn);
 
+/* What the image sets for programs, "NAME=value", or NULL; and where its tools are looked for. */
+const char *const *sbx_session_image_env(const struct sbx_session *session);
+const char *sbx_session_tool_path(const struct sbx_session *session);
+
 /* Where the compiler's files go: /tmp where the sandbox has one of its own. */
 const char *sbx_session_scratch(const struct sbx_session *session);

@@ -136,7 +136,8 @@ int engine_container_bring(struct engine_client *client, const struct engine_con
 }
 
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err)
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err)
 {
 	const char *wanted = spec->container.id;
 	json_t *container = NULL;
@@ -155,7 +156,7 @@ int engine_container_adopt(struct engine_client *client, const struct sbx_spec *
 		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which container '%.128s' is",
 			     wanted);
 	if (r == 0)
-		*ret_env = json_incref(json_object_get(json_object_get(container, "Config"), "Env"));
+		*ret_description = json_incref(container);
 	json_decref(container);
 	return r;
 }

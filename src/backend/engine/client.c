@@ -543,6 +543,11 @@ bool engine_client_is_local(const struct engine_client *client)
 	return client->endpoint.socket_path != NULL;
 }
 
+const char *engine_client_address(const struct engine_client *client)
+{
+	return client->endpoint.name;
+}
+
 bool engine_client_owner(const struct engine_client *client, uid_t *ret)
 {
 	struct stat st;

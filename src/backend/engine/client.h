@@ -68,6 +68,9 @@ const char *engine_client_title(const struct engine_client *client, char ret[256
 /* Whether its socket is on this machine. */
 bool engine_client_is_local(const struct engine_client *client);
 
+/* Where it is, as messages call it: "unix:///run/docker.sock". */
+const char *engine_client_address(const struct engine_client *client);
+
 /* Whose the socket is, where it is on this machine: who has started the engine, or root. */
 bool engine_client_owner(const struct engine_client *client, uid_t *ret);
 

@@ -3,6 +3,7 @@
 
 #include "backend/engine/files.h"
 #include "backend/engine/runtime.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
 #include "base/auto.h"
 #include "base/buf.h"
@@ -237,6 +238,18 @@ static void show_volumes(const struct sbx_spec *spec, json_t *o)
 		json_decref(volumes);
 }
 
+/* What a user shows there comes before it. */
+static void show_sets(const struct sbx_spec *spec, json_t *o)
+{
+	json_t *host = json_object_get(o, "HostConfig");
+
+	if (spec->container.sets == NULL || is_taken(host, ENGINE_SETS_MOUNT))
+		return;
+	json_array_append_new(json_object_get(host, "Binds"),
+			      json_sprintf("%s:" ENGINE_SETS_MOUNT ":%s", spec->container.sets,
+					   spec->sets_writable ? "rw" : "ro"));
+}
+
 /* The agent opens those that are ours, and gives all but /tmp to the user. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
@@ -308,6 +321,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 	}
 	hide_resolver(o);
 	share_memory(spec, o);
+	show_sets(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
 	return o;

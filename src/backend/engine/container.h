@@ -47,11 +47,12 @@ int engine_container_create_again(struct engine_client *client, struct engine_co
 bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
 
 /*
- * Use one that is there (attach.c): it is started when it is stopped. *ret_env has the variables of the
- * container.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_description is what the engine says
+ * of it, the caller's.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err);
 
 /* Bring the agent into it, which removes itself when it runs: the last that is done before. */
 int engine_container_bring(struct engine_client *client, const struct engine_container *container,

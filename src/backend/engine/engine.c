@@ -14,6 +14,7 @@
 #include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
 #include "backend/engine/removal.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/sweep.h"
 #include "backend/image_env.h"
 #include "backend/ops.h"
@@ -49,6 +50,8 @@ struct engine_place {
 	struct sbx_spec spec; /* what of it lives as long as a session; its mounts' paths do not */
 	char *workdir;	      /* the spec's, or of our own in somebody else's container */
 	char **env;	      /* of the image */
+	struct sbx_place_sets sets; /* folder "": none are shown */
+	char sets_volume[ENGINE_SETS_VOLUME_MAX];
 	char *commit_tag;     /* or NULL */
 	char *writable[WIRE_WRITABLE_MAX];
 	size_t writable_count;
@@ -173,6 +176,7 @@ static void remove_image(struct engine_place *p)
 	request.path = path;
 	engine_call(p->client, &request, NULL, &ignored);
 	engine_image_remove(p->client, p->image.name);
+	engine_sets_remove(p->client, p->image.id, &ignored);
 }
 
 static void settle(struct engine_place *p)
@@ -416,6 +420,24 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	return r;
 }
 
+/* Where it cannot be had, libraries come another way. */
+static void find_sets(struct engine_place *p)
+{
+	struct sbx_error ignored;
+
+	if (!p->spec.no_libraries && engine_sets_name(p->image.id, p->sets_volume) &&
+	    engine_sets_make(p->client, p->image.id, &ignored) == 0)
+		p->spec.container.sets = p->sets_volume;
+}
+
+static void note_sets(struct engine_place *p)
+{
+	if (p->spec.container.sets == NULL || !engine_sets_are_shown(p->container.asked, p->sets_volume))
+		return;
+	snprintf(p->sets.folder, sizeof(p->sets.folder), "%s", ENGINE_SETS_FOLDER);
+	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
+}
+
 static bool is_committed(const json_t *config)
 {
 	const json_t *labels = json_object_get(config, "Labels");
@@ -436,8 +458,11 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
+	find_sets(p);
 	if (r == 0)
 		r = make_container(p, err);
+	if (r == 0)
+		note_sets(p);
 	if (r < 0 && p->image.made_here && !c->keep_template)
 		engine_image_remove(p->client, p->image.name);
 	return r;
@@ -477,12 +502,17 @@ static int work_in(struct engine_place *p, const char *folder, struct sbx_error 
  */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
-	json_t *env = NULL;
-	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
+	json_t *description = NULL;
+	int r = engine_container_adopt(p->client, &p->spec, &p->container, &description, err);
 
-	if (r == 0)
-		r = sbx_image_env_make(env, p->spec.container.environment, &p->env, err);
-	json_decref(env);
+	if (r == 0) {
+		/* What is installed for it is so with the tools of its image. */
+		snprintf(p->image.id, sizeof(p->image.id), "%s",
+			 json_string_value(json_object_get(description, "Image")) ?: "");
+		r = sbx_image_env_make(json_object_get(json_object_get(description, "Config"), "Env"),
+				    p->spec.container.environment, &p->env, err);
+	}
+	json_decref(description);
 	if (r == 0)
 		r = find_user(p, err);
 	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0)
@@ -622,6 +652,13 @@ static const char *engine_image_id(const struct sbx_place *place)
 	return p->image.id[0] != '\0' ? p->image.id : NULL;
 }
 
+static const struct sbx_place_sets *engine_shown_sets(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->sets.folder[0] != '\0' ? &p->sets : NULL;
+}
+
 static const char *engine_commit_tag(const struct sbx_place *place)
 {
 	return engine(place)->commit_tag;
@@ -735,10 +772,13 @@ FUNCTIONS(podman)
 
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
+		.name = #flavor, .images = &engine_images_##flavor, .sets = &engine_sets_##flavor, \
+		.own_tools = true,                                                                \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_name = engine_image_called, .image_id = engine_image_id, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded,  \
+		.image_name = engine_image_called, .image_id = engine_image_id,                   \
+		.shown_sets = engine_shown_sets, .failure = engine_failure,                       \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}

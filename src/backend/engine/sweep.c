@@ -5,6 +5,7 @@
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
 #include "backend/engine/leaving.h"
+#include "backend/engine/sets.h"
 #include "base/clock.h"
 
 #include <pthread.h>
@@ -97,6 +98,7 @@ static void *sweep_main(void *client)
 	struct sbx_error ignored;
 
 	engine_sweep(client, &ignored);
+	engine_sets_sweep(client);
 	engine_client_close(client);
 	return NULL;
 }
