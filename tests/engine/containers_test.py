@@ -34,11 +34,12 @@ def run(code, *options, env=None):
 class Pulls(unittest.TestCase):
     """An engine without the image, whose pull ends as it is told."""
 
-    def pull(self, said, image="there/box:1", home="/nonexistent", status="200 OK"):
+    def pull(self, said, image="there/box:1", home="/nonexistent", status="200 OK", index="https://index.example/v1/",
+             host=None):
         missing = answer("404 Not Found", b'{"message": "No such image"}')
         answers = {"/images/%s/json" % image: missing,
                    "/images/create": answer(status, said.encode()),
-                   "/info": answer(body=b'{"IndexServerAddress": "https://index.example/v1/"}')}
+                   "/info": answer(body=json.dumps({"IndexServerAddress": index}).encode())}
 
         class WithQuery(dict):
             def get(self, key, default=None):
@@ -50,10 +51,10 @@ class Pulls(unittest.TestCase):
             def __contains__(self, key):
                 return super().__contains__(key.split("?")[0])
 
-        with Engine(answers) as engine:
+        with Engine(answers, tcp=host is not None) as engine:
             engine.answers = WithQuery(engine.answers)
             done = run("1", "--backend", "docker", "--image", image,
-                       env=peer.environment(DOCKER_HOST=engine.host, HOME=home, PATH=os.environ["PATH"] + ":" + home))
+                       env=peer.environment(DOCKER_HOST=engine.host.replace("127.0.0.1", host or ""), HOME=home, PATH=os.environ["PATH"] + ":" + home))
             self.assertNotEqual(done.returncode, 0)
             self.requests = [r for r in engine.requests if r.path.split("?")[0].endswith("/images/create")]
         return done.stderr
@@ -114,6 +115,43 @@ class Pulls(unittest.TestCase):
         with open(home + "/.docker/config.json", "w") as f:
             f.write(config if isinstance(config, str) else json.dumps(config))
         return home
+
+    def test_an_engine_cannot_choose_whose_log_in_it_gets(self):
+        auth = {"auth": base64.b64encode(b"me:secret").decode()}
+        home = self.home({"auths": {"private.example": auth, "https://older.example/v2/": auth},
+                          "credHelpers": {"helped.example": "testing"}})
+        for index in ("private.example", "https://private.example/", "https://private.example/v1/", "private.example/v1/",
+                      "http://private.example/v1/", "https://me@private.example/v1/", "https://older.example/v2/",
+                      "https://older.example/v1/", "https://helped.example/v1/", "https://private.example/v1/?", "", "https:///v1/"):
+            with self.subTest(index=index):
+                self.pull(self.error("denied"), image="box", home=home, index=index)
+                self.assertNotIn("x-registry-auth", self.requests[0].headers)
+        self.pull(self.error("denied"), image="private.example/box", home=home)
+        self.assertEqual(self.login()["password"], "secret")
+
+    def test_a_store_is_asked_for_what_was_logged_in_to(self):
+        home = self.home({"auths": {"https://index.example/v1/": {}}, "credsStore": "testing"})
+        with open(home + "/docker-credential-testing", "w") as f:
+            f.write("#!/bin/sh\nread host\nprintf '{\"Username\": \"me\", \"Secret\": \"s-%s\"}' \"$host\"\n")
+        os.chmod(home + "/docker-credential-testing", 0o755)
+        self.pull(self.error("denied"), image="box", home=home)
+        self.assertEqual(self.login()["password"], "s-https://index.example/v1/")
+        self.pull(self.error("denied"), image="box", home=home, index="https://private.example/v1/")
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+
+    def test_no_log_in_goes_where_others_can_read_it(self):
+        auth = {"auth": base64.b64encode(b"me:secret").decode()}
+        home = self.home({"auths": {"host.example": auth}})
+        for host in ("127.0.0.1", "localhost"):
+            self.pull(self.error("denied"), image="host.example/box", home=home, host=host)
+            self.assertEqual(self.login()["password"], "secret")
+        # All of this machine, by an address that does not say so.
+        err = self.pull(self.error("denied: no"), image="host.example/box", home=home, host="0.0.0.0")
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+        self.assertIn("is not encrypted", err)
+        self.assertIn("DOCKER_TLS_VERIFY", err)
+        err = self.pull(self.error("denied: no"), image="other.example/box", home=home, host="0.0.0.0")
+        self.assertNotIn("encrypted", err)
 
     def test_a_long_log_in_of_a_file_behind_a_link(self):
         secret = "s" * 9000

@@ -488,6 +488,11 @@ bool engine_client_is_local(const struct engine_client *client)
 	return client->endpoint.socket_path != NULL;
 }
 
+bool engine_client_is_private(const struct engine_client *client)
+{
+	return engine_endpoint_is_private(&client->endpoint);
+}
+
 bool engine_client_owner(const struct engine_client *client, uid_t *ret)
 {
 	struct stat st;

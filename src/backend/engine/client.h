@@ -65,6 +65,9 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 /* Whether its socket is on this machine. */
 bool engine_client_is_local(const struct engine_client *client);
 
+/* Whether nobody on the way can read what is said to it. */
+bool engine_client_is_private(const struct engine_client *client);
+
 /* Whose the socket is, where it is on this machine: who has started the engine, or root. */
 bool engine_client_owner(const struct engine_client *client, uid_t *ret);
 
