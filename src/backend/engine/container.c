@@ -312,8 +312,9 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 void engine_container_done(struct engine_container *container)
 {
 	json_decref(container->asked);
+	json_decref(container->volumes);
 	free(container->warnings);
-	container->asked = NULL;
+	container->asked = container->volumes = NULL;
 	container->warnings = NULL;
 }
 

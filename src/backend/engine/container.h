@@ -17,6 +17,7 @@
 struct engine_container {
 	char id[ENGINE_ID_MAX];
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
+	json_t *volumes;    /* what its image declares as such, owned; or NULL */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
 	bool passes_limits_by; /* its engine does */
 	struct engine_seccomp seccomp;

@@ -351,6 +351,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
+	p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
 	p->spec.container.was_committed = is_committed(p->image.config);
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
