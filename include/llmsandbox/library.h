@@ -4,7 +4,7 @@
  * the package manager's hosts and nothing else, then kept as a read-only folder that all later
  * sandboxes share.
  *
- * A set is named by its language, the version of the tool chain and its sorted requirements, as
+ * A set is named by its language, the tool chain and its sorted requirements, as
  * the language's package manager writes them: "numpy", "requests[socks]>=2" (python),
  * "lodash@4" (javascript), "github.com/google/uuid@v1.6.0" (go), "org.slf4j:slf4j-api:2.0.9"
  * (java), "rack:2.2.4" (ruby), "jsonlite" (r), "libfmt-dev" (cpp). Addresses, paths and options
@@ -38,6 +38,12 @@ struct sbx_library_set {
 	char *id;	  /* 16 hexadecimal digits of the name's hash: what list shows, remove takes */
 	char *language;	  /* "python" */
 	char *tool_chain; /* "3.11.2" */
+	/*
+	 * Whose tool chain that is: "sha256:…" of an engine's image, the name or folder of one of the
+	 * native backend, or "": this machine's.
+	 */
+	char *image;
+	char *backend, *engine; /* that keeps the files, "docker", and its address; "": this machine */
 	char **requirements; /* sorted, NULL-terminated */
 	struct sbx_package *packages;
 	size_t package_count;
@@ -51,6 +57,12 @@ typedef void sbx_install_fn(const char *text, size_t len, void *userdata);
 /* Zero it, set what you need. */
 struct sbx_install {
 	const char *language;		  /* id or alias */
+	/*
+	 * Whose tool chain it is for: that of this spec's image, which is pulled or built as for a session. NULL,
+	 * or a spec of the native backend without an image: this machine's. sbx_session_install() takes its
+	 * session's.
+	 */
+	const struct sbx_spec *spec;
 	const char *const *requirements; /* NULL-terminated, 1 to 64 */
 	bool offline;			  /* SBX_E_NOT_FOUND when the set is not there */
 	uint64_t timeout_ms;		  /* 0: ten minutes */
@@ -72,7 +84,10 @@ SBX_API int sbx_library_list(struct sbx_library_set ***ret, size_t *ret_count,
 			     struct sbx_error *err);
 SBX_API void sbx_library_set_free(struct sbx_library_set *set);
 
-/* Remove a set; sandboxes that use it lose it. SBX_E_NOT_FOUND. */
+/*
+ * Remove a set; sandboxes that use it lose it. SBX_E_NOT_FOUND. One that an engine keeps is removed by that
+ * engine: SBX_E_UNAVAILABLE when it is not the one that would be used now.
+ */
 SBX_API int sbx_library_remove(const char *id, struct sbx_error *err);
 
 /* Compare a set's files with what its installation left. SBX_E_DENIED names what differs. */

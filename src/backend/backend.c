@@ -25,11 +25,6 @@ const struct sbx_backend *sbx_backend_find(const char *name)
 	return NULL;
 }
 
-const char *sbx_backend_name(const struct sbx_backend *backend)
-{
-	return backend->name;
-}
-
 const char *sbx_backend_names(void)
 {
 #ifdef SBX_WITH_FAKE
@@ -60,6 +55,11 @@ void sbx_report_add(struct sbx_report *report, const char *name, enum sbx_isolat
 	va_end(ap);
 }
 
+const char *sbx_backend_name(const struct sbx_backend *backend)
+{
+	return backend->name;
+}
+
 bool sbx_backend_shows_mounts(const struct sbx_backend *backend)
 {
 	return !backend->no_mounts;
@@ -78,6 +78,11 @@ int sbx_backend_probe(const struct sbx_backend *backend, struct sbx_error *err)
 const struct sbx_backend_images *sbx_backend_images(const struct sbx_backend *backend)
 {
 	return backend->images;
+}
+
+const struct sbx_backend_sets *sbx_backend_sets(const struct sbx_backend *backend)
+{
+	return backend->sets;
 }
 
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
@@ -119,6 +124,11 @@ const char *sbx_place_image_id(const struct sbx_place *place)
 const char *sbx_place_embedded(const struct sbx_place *place)
 {
 	return place->backend->embedded != NULL ? place->backend->embedded(place) : NULL;
+}
+
+const struct sbx_place_sets *sbx_place_sets(const struct sbx_place *place)
+{
+	return place->backend->shown_sets != NULL ? place->backend->shown_sets(place) : NULL;
 }
 
 const char *sbx_place_commit_tag(const struct sbx_place *place)

@@ -91,6 +91,21 @@ struct sbx_backend_images {
 /* NULL: the backend keeps none. */
 const struct sbx_backend_images *sbx_backend_images(const struct sbx_backend *backend);
 
+#define SBX_ENGINE_MAX 256
+
+/*
+ * Library sets of an image that a backend keeps itself, where all places of the image see them: in a folder
+ * that a place whose spec says sets_writable may write. What is in it is the caller's.
+ */
+struct sbx_backend_sets {
+	int (*engine)(char ret[SBX_ENGINE_MAX], struct sbx_error *err); /* which one is asked now */
+	int (*exists)(const char *image_id, bool *ret, struct sbx_error *err);
+	int (*discard)(const char *image_id, struct sbx_error *err); /* all sets of the image */
+};
+
+/* NULL: the backend keeps none. */
+const struct sbx_backend_sets *sbx_backend_sets(const struct sbx_backend *backend);
+
 /* Write the plan for spec as text, a step a line. */
 int sbx_backend_print_plan(const struct sbx_spec *spec, struct sbx_buf *out,
 			   struct sbx_error *err);
@@ -116,11 +131,19 @@ const char *sbx_place_image_id(const struct sbx_place *place);
 /* The folder inside that has the embedded files of the spec from the start, or NULL. */
 const char *sbx_place_embedded(const struct sbx_place *place);
 
+/* Where a place shows the sets of its image, and the address of what keeps them. */
+struct sbx_place_sets {
+	char folder[64], engine[SBX_ENGINE_MAX];
+};
+
+/* NULL: it shows none. */
+const struct sbx_place_sets *sbx_place_sets(const struct sbx_place *place);
+
 /* The image that the place is kept as when it is closed, or NULL. */
 const char *sbx_place_commit_tag(const struct sbx_place *place);
 
 /*
- * Why the stream ended before HELLO: fills err when the place knows and returns -code, else 0.
+ * Why the stream ended before HELLO, or later without being closed: fills err when the place knows and returns -code, else 0.
  */
 int sbx_place_failure(struct sbx_place *place, struct sbx_error *err);
 

@@ -18,6 +18,7 @@ struct sbx_place {
 struct sbx_backend {
 	const char *name;
 	const struct sbx_backend_images *images; /* or NULL: they are not the backend's to keep */
+	const struct sbx_backend_sets *sets; /* or NULL: the same */
 	bool own_tools; /* programs are those of an image, and its folders may be on another machine */
 	bool no_mounts; /* programs see the files of this machine, where they are */
 	int (*probe)(struct sbx_error *err); /* or NULL: nothing has to answer */
@@ -29,6 +30,7 @@ struct sbx_backend {
 	const char *(*embedded)(const struct sbx_place *place);   /* or NULL: they are not there */
 	const char *(*image_name)(const struct sbx_place *place); /* or NULL */
 	const char *(*image_id)(const struct sbx_place *place);   /* or NULL */
+	const struct sbx_place_sets *(*shown_sets)(const struct sbx_place *place); /* or NULL */
 	int (*failure)(struct sbx_place *place, struct sbx_error *err);
 	void (*usage)(struct sbx_place *place, struct sbx_place_usage *ret);
 	void (*usage_reset)(struct sbx_place *place);

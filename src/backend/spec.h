@@ -37,6 +37,7 @@ struct sbx_container {
 	unsigned int unlimited;	  /* bits 1 << enum sbx_limit: no limit of the container's own */
 	enum sbx_pull pull;
 	bool keep_template, commit;
+	const char *sets; /* the volume of library sets to show, or NULL: the backend finds out */
 	bool was_committed; /* the image is one of a commit: the backend finds out */
 	sbx_engine_line_fn *on_progress; /* or NULL */
 	void *userdata;
@@ -58,6 +59,7 @@ struct sbx_spec {
 	const struct sbx_embedded_file *embedded; /* what artifacts and kernels need inside: for a … */
 	const char *embedded_version;		  /* … place that keeps it at hand; never NULL */
 	bool no_libraries;	     /* the store of library sets need not be shown */
+	bool sets_writable;	     /* where the backend keeps sets itself: to write some, or to remove them */
 	bool use_support;	     /* what artifacts and kernels need inside is shown from the start */
 	struct sbx_network *network; /* owned; NULL: none */
 	const char *language; /* the id of the one that will be run, "none", or NULL: any */

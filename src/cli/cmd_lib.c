@@ -30,16 +30,27 @@ static json_t *to_json(const struct sbx_library_set *set)
 		json_array_append_new(packages, json_pack("{s:s, s:s, s:s}", "name", p->name, "version",
 							  p->version, "hash", p->hash));
 	}
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I}", "id", set->id, "language",
-			 set->language, "tool_chain", set->tool_chain, "requirements", requirements,
-			 "packages", packages, "bytes", (json_int_t)set->bytes, "made",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I}", "id", set->id, "language",
+			 set->language, "tool_chain", set->tool_chain, "image", set->image, "backend",
+			 set->backend, "engine", set->engine, "requirements", requirements, "packages", packages, "bytes", (json_int_t)set->bytes, "made",
 			 (json_int_t)set->made, "used", (json_int_t)set->used);
 }
 
 static void print_heading(void)
 {
-	printf("%-16s %-10s %-10s %8s  %-10s %s\n", "ID", "LANGUAGE", "VERSION", "SIZE", "USED",
-	       "LIBRARIES");
+	printf("%-16s %-10s %-10s %8s  %-10s %-19s %s\n", "ID", "LANGUAGE", "VERSION", "SIZE", "USED",
+	       "IMAGE", "LIBRARIES");
+}
+
+/* An engine's are known by the first digits of their id. */
+static void print_image(const struct sbx_library_set *set)
+{
+	const char *digits = strncmp(set->image, "sha256:", 7) == 0 ? set->image + 7 : NULL;
+	char text[32];
+
+	if (digits != NULL)
+		snprintf(text, sizeof(text), "%.6s:%.12s", set->backend[0] ? set->backend : "image", digits);
+	printf(" %-19s", digits ? text : set->image[0] ? set->image : "-");
 }
 
 static void print_line(const struct sbx_library_set *set)
@@ -49,6 +60,7 @@ static void print_line(const struct sbx_library_set *set)
 	printf("%-16s %-10s %-10s", set->id, set->language, set->tool_chain);
 	kept_print_size(set->bytes);
 	printf(" %-10s", kept_day((uint64_t)set->used, day));
+	print_image(set);
 	for (size_t i = 0; set->requirements[i] != NULL; i++)
 		printf(" %s", set->requirements[i]);
 	putchar('\n');
@@ -63,6 +75,7 @@ static int add_under_signals(const struct settings *s, char **names, struct sbx_
 		.language = s->language,
 		.requirements = (const char *const *)names,
 		.offline = s->offline,
+		.spec = s->spec,
 		.on_progress = progress_is_wanted() ? progress_print : NULL,
 	};
 	struct reach reach;
@@ -133,7 +146,8 @@ const struct command cmd_lib_add = {
 	.mixes = true,
 	.text = "Installs the libraries together, in a sandbox that reaches the hosts of the\n"
 		"language's package manager and nothing else, as a set that all later sandboxes\n"
-		"share. Names are written as the package manager writes them: requests>=2,\n"
+		"share. With --image, or a backend of containers, it is a set of that image.\n"
+		"Names are written as the package manager writes them: requests>=2,\n"
 		"lodash@4, github.com/google/uuid@v1.6.0, org.slf4j:slf4j-api:2.0.9, rack:2.2.4,\n"
 		"jsonlite, libfmt-dev.\n",
 	.run = add,

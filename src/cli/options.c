@@ -27,11 +27,11 @@
 		.offset = SETTING(field), .group = GROUP_SANDBOX,                 \
 		.commands = FOR_SANDBOXES | FOR_LANGUAGES, .help = text           \
 	}
-#define CONTAINER_VALUE(option, value, function, text)                            \
+#define CONTAINER_VALUE(option, value, function, which, text)                     \
 	{                                                                         \
 		.name = option, .argument = value, .kind = OPTION_VALUE,          \
 		.set = function, .group = GROUP_SANDBOX,                          \
-		.commands = FOR_SANDBOXES | FOR_LANGUAGES, .help = text           \
+		.commands = which, .help = text                                   \
 	}
 
 static const struct option_row rows[] = {
@@ -105,20 +105,20 @@ static const struct option_row rows[] = {
 	 .offset = SETTING(workdir), .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "work folder inside (default /sandbox)"},
 	{.name = "backend", .argument = "NAME", .kind = OPTION_VALUE,
-	 .set = settings_set_backend, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES | FOR_LANGUAGES,
+	 .set = settings_set_backend, .group = GROUP_SANDBOX, .commands = FOR_TOOLS,
 	 .help = "how the sandbox is made: native (default), docker, podman, micromamba or auto"},
-	CONTAINER_VALUE("image", "IMAGE", settings_set_image,
+	CONTAINER_VALUE("image", "IMAGE", settings_set_image, FOR_TOOLS,
 			"root of the sandbox: a name of 'image list', a folder, or an engine's image"),
 	CONTAINER_TEXT("dockerfile", "FILE", dockerfile,
 		       "build the image from this file, with the folder that it is in"),
 	CONTAINER_TEXT("context", "FOLDER", context,
 		       "build with this folder, and not the one that the file is in"),
 	CONTAINER_TEXT("tag", "IMAGE", tag, "what the image that is built is called"),
-	CONTAINER_VALUE("pull", "POLICY", settings_set_pull,
+	CONTAINER_VALUE("pull", "POLICY", settings_set_pull, FOR_TOOLS,
 			"when an image is pulled: missing (default), always or never"),
-	CONTAINER_VALUE("container", "ID", settings_set_container,
+	CONTAINER_VALUE("container", "ID", settings_set_container, FOR_SANDBOXES | FOR_LANGUAGES,
 			"run in this container, which is there already and stays"),
-	CONTAINER_VALUE("environment", "NAME", settings_set_environment,
+	CONTAINER_VALUE("environment", "NAME", settings_set_environment, FOR_TOOLS,
 			"environment of micromamba or conda in the image that tools are found in"),
 	{.name = "runtime-config", .argument = "JSON|@FILE", .kind = OPTION_LIST,
 	 .set = settings_add_runtime_config, .group = GROUP_SANDBOX,
@@ -141,7 +141,7 @@ static const struct option_row rows[] = {
 	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_IMAGES,
 	 .help = "whose images: native (default), docker or podman"},
 	{.name = "config", .argument = "FILE", .kind = OPTION_TEXT, .offset = SETTING(config),
-	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES | FOR_LANGUAGES,
+	 .flag_only = true, .group = GROUP_SANDBOX, .commands = FOR_TOOLS,
 	 .help = "read this configuration file instead of the usual ones"},
 	{.name = "dry-run", .kind = OPTION_FLAG, .offset = SETTING(dry_run), .flag_only = true,
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,

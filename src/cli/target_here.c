@@ -122,7 +122,7 @@ static void free_here(struct here *here)
 
 static int set_spec(const struct settings *s, const struct job *job, struct sbx_error *err)
 {
-	sbx_spec_use_libraries(s->spec, job->libraries != NULL);
+	sbx_spec_use_libraries(s->spec, job->libraries != NULL && !s->skip_setup);
 	sbx_spec_use_support(s->spec, job->artifacts || job->kernel != NULL);
 	return sbx_spec_set_language(s->spec, job->language, err);
 }

@@ -105,8 +105,7 @@ static int await_start(struct sbx_background *b, struct sbx_cancel *cancel, stru
 	while (r == 0 && !b->started && !link->lost)
 		r = sbx_link_await(link, cancel, err);
 	if (r == 0 && link->lost)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
+		return sbx_session_fail_lost(b->session, err);
 	if (r == 0 && b->program.refusal.code != SBX_OK) {
 		*err = b->program.refusal;
 		r = -(int)err->code;

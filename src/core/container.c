@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/auto.h"
+#include "base/clock.h"
 #include "core/cancel.h"
 #include "core/image_store.h"
 #include "core/session.h"
@@ -14,11 +15,13 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define NAME_MAX_LEN 512
+#define TRIED_NS     (10 * SBX_NS_PER_S)
 
 void sbx_container_done(struct sbx_container *c)
 {
@@ -205,6 +208,27 @@ static bool try_session(const struct sbx_backend *backend)
 	return works;
 }
 
+/*
+ * The same for a while: trying costs what a session costs, and a server asks for each of its own. The
+ * lock is held meanwhile, so that many who ask at once try once.
+ */
+static bool works_here(const struct sbx_backend *native)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static uint64_t tried_ns;
+	static bool works;
+	bool answer;
+
+	pthread_mutex_lock(&lock);
+	if (tried_ns == 0 || sbx_now_ns() - tried_ns > TRIED_NS) {
+		works = try_session(native);
+		tried_ns = sbx_now_ns();
+	}
+	answer = works;
+	pthread_mutex_unlock(&lock);
+	return answer;
+}
+
 /* Of another backend an image may mean something of its own. */
 static const char *find_foreign(const struct sbx_container *c)
 {
@@ -234,7 +258,7 @@ static int choose_backend(struct sbx_spec *spec, struct sbx_error *err)
 	struct sbx_error ignored;
 
 	if ((!sbx_container_is_wished(&spec->container) || is_native(&spec->container)) &&
-	    try_session(native)) {
+	    works_here(native)) {
 		spec->backend = native;
 		return 0;
 	}

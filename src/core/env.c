@@ -72,16 +72,9 @@ static bool is_writable(const struct wire_setup *setup, const char *path)
 static int set_standard(struct env *env, const struct sbx_env_sources *from, struct sbx_error *err)
 {
 	const struct wire_setup *setup = &from->session->setup;
-	const char *const *image = from->session->image_env
-					   ? (const char *const *)from->session->image_env
-					   : sbx_place_env(from->session->place);
-	const char *path = NULL;
-	int r = set_list(env, image, err);
-
-	for (; path == NULL && image != NULL && *image != NULL; image++)
-		path = strncmp(*image, "PATH=", 5) == 0 ? *image + 5 : NULL;
+	int r = set_list(env, sbx_session_image_env(from->session), err);
 	const char *const pairs[][2] = {
-		{"PATH", path ? path : SBX_LANG_PATH},
+		{"PATH", sbx_session_tool_path(from->session)},
 		{"HOME", is_writable(setup, "/home/sandbox") ? "/home/sandbox" : setup->workdir},
 		{"TMPDIR", sbx_session_scratch(from->session)},
 		{"USER", "sandbox"},

@@ -174,8 +174,7 @@ static int drive(struct fetch *f, struct sbx_error *err)
 	while (r == 0 && !f->answered && !f->stopped) {
 		r = await(f, err);
 		if (r == 0 && f->link->lost && !f->answered)
-			return sbx_fail(err, SBX_E_UNAVAILABLE,
-					"the sandbox of this session is gone; open a new session");
+			return sbx_session_fail_lost(f->link->session, err);
 		if (r == 0 && !f->answered && !f->stopped)
 			look_up(f);
 	}

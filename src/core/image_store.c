@@ -3,6 +3,7 @@
 
 #include "backend/image_env.h"
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/cache.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -125,6 +126,25 @@ static int find_named(const char *image, char **ret, int *ret_fd, struct sbx_err
 		return sbx_fail_errno(err, ENOMEM, "cannot name an image");
 	*ret_fd = take_fd(root_fd);
 	return 0;
+}
+
+/* The folder in /opt that the path begins with is shown as the image has it, with nothing made in it. */
+bool sbx_image_has_room(const char *root, const char *inside)
+{
+	auto_close int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int top_fd = -1, fd = -1;
+	char top[PATH_MAX];
+	struct stat st;
+
+	if (root_fd < 0)
+		return false;
+	snprintf(top, sizeof(top), "opt/%.*s", (int)strcspn(inside + strlen("/opt/"), "/"),
+		 inside + strlen("/opt/"));
+	top_fd = sbx_beneath_open(root_fd, top, O_PATH);
+	if (top_fd < 0)
+		return true;
+	fd = sbx_beneath_open(root_fd, inside + 1, O_PATH);
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err)

@@ -42,6 +42,12 @@ bool sbx_image_is_folder(const char *image);
 int sbx_image_find_root(const char *image, char **ret, struct sbx_error *err);
 
 /*
+ * Whether a folder of ours can be shown at this place, below /opt: the image has one there, or nothing that is
+ * in its way.
+ */
+bool sbx_image_has_room(const char *root, const char *inside);
+
+/*
  * For as long as *ret_fd is open nobody takes the image away; -1 for a folder, which is its owner's.
  * As with sbx_image_find_root().
  */

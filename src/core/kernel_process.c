@@ -226,8 +226,7 @@ static int fail_start(struct sbx_kernel *k, const struct sbx_kernel_watch *w,
 		return sbx_fail(err, SBX_E_TIMEOUT, "the kernel '%s' was not ready within %d seconds",
 				k->name, START_MS / 1000);
 	if (k->session->link.lost)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
+		return sbx_session_fail_lost(k->session, err);
 	sbx_kernel_describe_end(k);
 	if (sbx_capture_finish(&k->b.capture[1], &said, err) < 0)
 		return -(int)err->code;

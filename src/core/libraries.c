@@ -5,14 +5,18 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/strv.h"
+#include "core/image_store.h"
+#include "core/library_json.h"
 #include "core/library_lock.h"
 #include "core/library_set.h"
 #include "core/library_store.h"
 #include "core/session.h"
+#include "core/toolchain.h"
 
 #include <llmsandbox/files.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,13 +135,16 @@ static bool has_all(const struct sbx_used_set *used, const char *const *wanted)
 }
 
 /*
- * Containers may be on another machine: what a session of theirs uses is put into it, below its scratch
- * folder, as the user's own files. While nobody else installs.
+ * A container shows the volume of its image's sets. Where it does not, as one that is somebody else's, what a
+ * session uses is put into it, below its scratch folder, as the user's own files. While nobody else installs.
  */
 static void find_folder(struct sbx_session *session)
 {
 	struct sbx_libraries *libraries = &session->libraries;
+	const struct sbx_place_sets *sets = sbx_place_sets(session->place);
 
+	if (libraries->folder == NULL && sets != NULL && !session->spec->no_libraries)
+		libraries->folder = strdup(sets->folder);
 	if (libraries->folder != NULL || session->spec->no_libraries ||
 	    sbx_place_image_id(session->place) == NULL)
 		return;
@@ -170,16 +177,11 @@ static int check_session(const struct sbx_session *session, const struct sbx_lan
 	if (session->spec->no_libraries)
 		return sbx_fail(err, SBX_E_INVALID,
 				"libraries are switched off for this session; open one that allows them");
-	if (session->libraries.folder == NULL && session->spec->container.image != NULL)
-		return sbx_fail(err, SBX_E_INVALID,
-				"libraries cannot be installed for a sandbox of the image '%.64s'; make an "
-				"image that has them, or leave the image out",
-				session->spec->container.image);
 	if (session->libraries.folder == NULL)
 		return sbx_fail(err, SBX_E_UNAVAILABLE,
 				"libraries were not available when this session was opened: there is no "
 				"cache folder that this user can write and others cannot, there are too "
-				"many mounts, or the container is somebody else's");
+				"many mounts, or the image has something else where they are shown");
 	if (session->libraries.count == SBX_USED_SETS_MAX)
 		return sbx_fail(err, SBX_E_LIMIT, "a session cannot use more than %u sets of libraries",
 				SBX_USED_SETS_MAX);
@@ -217,41 +219,192 @@ static int add(struct sbx_libraries *libraries, const struct sbx_lang *lang, cha
 	return 0;
 }
 
+/* Whose tool chain a set is for, with what it takes to say so. */
+struct tools {
+	struct sbx_tools known;
+	char *root, *key; /* owned */
+};
+
+/* An image of the native backend: its tools may change under its name. */
+static int find_native_tools(const struct sbx_session *session, const struct sbx_lang *lang,
+			     struct tools *ret, struct sbx_error *err)
+{
+	const struct sbx_spec *spec = session->spec;
+	char key[SBX_SHA256_HEX];
+	int r = sbx_image_find_root(spec->container.image, &ret->root, err);
+
+	if (r == 0)
+		r = sbx_toolchain_key(lang, ret->root, sbx_session_tool_path(session), key, err);
+	if (r < 0)
+		return r;
+	ret->key = strdup(key);
+	ret->known = (struct sbx_tools){
+		.backend = spec->backend,
+		.image = spec->container.image,
+		.environment = spec->container.environment,
+		.name = spec->container.image,
+		.title = spec->container.image,
+		.key = ret->key,
+	};
+	return ret->key ? 0 : sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+}
+
+/* An engine's image is its contents; where they are kept in its volume, that is another's than our own. */
+static int find_engine_tools(const struct sbx_session *session, struct tools *ret,
+			     struct sbx_error *err)
+{
+	const struct sbx_place_sets *sets = sbx_place_sets(session->place);
+	const char *id = sbx_place_image_id(session->place);
+	const char *environment = session->spec->container.environment;
+
+	if (asprintf(&ret->key, "%s %s %s", sets ? sets->engine : "", id, environment ? environment : "") < 0) {
+		ret->key = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	}
+	ret->known = (struct sbx_tools){
+		.backend = session->spec->backend,
+		.image = id,
+		.environment = environment,
+		.name = id,
+		.title = session->spec->container.image ? session->spec->container.image : id,
+		.key = ret->key,
+		.engine = sets ? sets->engine : NULL,
+	};
+	return 0;
+}
+
+static int find_tools(const struct sbx_session *session, const struct sbx_lang *lang, struct tools *ret,
+		      struct sbx_error *err)
+{
+	if (sbx_place_image_id(session->place) != NULL)
+		return find_engine_tools(session, ret, err);
+	return session->spec->container.image != NULL ? find_native_tools(session, lang, ret, err) : 0;
+}
+
+/* Whether the session sees the set that an engine keeps; a volume may have gone behind our back. */
+static int look_for(struct sbx_session *session, const struct sbx_lease *lease, bool *ret_there,
+		    struct sbx_error *err)
+{
+	struct sbx_file_info info;
+	char path[PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", session->libraries.folder, lease->name);
+	r = sbx_session_stat_file(session, path, &info, err);
+	*ret_there = r == 0;
+	if (r == 0)
+		free(info.path);
+	return r < 0 && err->code == SBX_E_NOT_FOUND ? 0 : r;
+}
+
+static void forget_set(const struct sbx_lease *lease)
+{
+	struct sbx_error ignored;
+	struct sbx_store store;
+
+	if (sbx_store_open(&store, &ignored) < 0)
+		return;
+	sbx_store_forget(&store, lease->set->id, lease->name);
+	sbx_store_close(&store);
+}
+
+static void drop(const struct sbx_lease *lease)
+{
+	sbx_library_set_free(lease->set);
+	close(lease->lock_fd);
+}
+
+/* *ret is a lease only where the set is there. */
+static int try_to_acquire(struct sbx_session *session, const struct sbx_set_request *request,
+			  struct sbx_lease *ret, bool *ret_there, struct sbx_error *err)
+{
+	int r = sbx_set_acquire(request, ret, err);
+
+	if (r < 0)
+		return r;
+	*ret_there = true;
+	if (sbx_set_is_elsewhere(ret->set))
+		r = look_for(session, ret, ret_there, err);
+	if (r == 0 && !*ret_there)
+		forget_set(ret);
+	if (r < 0 || !*ret_there)
+		drop(ret);
+	return r;
+}
+
+/* One that has gone is made anew, once. */
+static int acquire_seen(struct sbx_session *session, const struct sbx_set_request *request,
+			struct sbx_lease *ret, struct sbx_error *err)
+{
+	bool there = true;
+	int r = try_to_acquire(session, request, ret, &there, err);
+
+	if (r == 0 && !there)
+		r = try_to_acquire(session, request, ret, &there, err);
+	if (r == 0 && !there)
+		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the sandbox does not see the libraries that were given to %s",
+			     sbx_backend_name(session->spec->backend));
+	return r;
+}
+
+/* Where neither this machine's folder is shown nor an engine's volume, they are put in as files. */
+static bool is_put_in(const struct sbx_session *session)
+{
+	return sbx_place_image_id(session->place) != NULL && sbx_place_sets(session->place) == NULL;
+}
+
+/* Takes the request's requirements. */
+static int acquire_for(struct sbx_session *session, const struct sbx_lang *lang,
+		       struct sbx_set_request *request, struct sbx_error *err)
+{
+	struct sbx_libraries *libraries = &session->libraries;
+	struct sbx_lease lease;
+	int r = acquire_seen(session, request, &lease, err);
+
+	if (r < 0)
+		return r;
+	if (is_put_in(session))
+		r = put_in(session, &lease, request->how, err);
+	if (r == 0)
+		r = add(libraries, lang, request->requirements, &lease, err);
+	sbx_library_set_free(lease.set);
+	if (r < 0)
+		close(lease.lock_fd);
+	return r;
+}
+
+static int find_and_acquire(struct sbx_session *session, const struct sbx_lang *lang,
+			    struct sbx_set_request *request, struct sbx_error *err)
+{
+	struct tools tools = {.root = NULL};
+	int r = find_tools(session, lang, &tools, err);
+
+	request->tools = tools.known.image != NULL ? &tools.known : NULL;
+	if (r == 0)
+		r = acquire_for(session, lang, request, err);
+	free(tools.root);
+	free(tools.key);
+	return r;
+}
+
 /* While nobody else installs: the set of what was used before and what is wanted, in one. */
 static int acquire(struct sbx_session *session, const struct sbx_lang *lang,
 		   const char *const *wanted, const struct sbx_install *how, struct sbx_error *err)
 {
 	struct sbx_libraries *libraries = &session->libraries;
 	const struct sbx_used_set *before = look_up(libraries, lang);
-	struct sbx_set_request request = {
-		.lang = lang,
-		.backend = session->spec->backend,
-		.image = sbx_place_image_id(session->place),
-		.how = how,
-		.owner = libraries,
-	};
-	struct sbx_lease lease;
+	struct sbx_set_request request = {.lang = lang, .how = how, .owner = libraries};
 	int r;
 
 	find_folder(session);
 	request.folder = libraries->folder;
 	r = check_session(session, lang, err);
-
 	if (r == 0)
 		r = sbx_requirements_join(lang, before ? before->requirements : NULL, wanted,
 					  &request.requirements, err);
 	if (r < 0)
 		return r;
-	r = sbx_set_acquire(&request, &lease, err);
-	if (r == 0) {
-		if (request.image != NULL)
-			r = put_in(session, &lease, how, err);
-		if (r == 0)
-			r = add(libraries, lang, request.requirements, &lease, err);
-		sbx_library_set_free(lease.set);
-		if (r < 0)
-			close(lease.lock_fd);
-	}
+	r = find_and_acquire(session, lang, &request, err);
 	if (r < 0)
 		sbx_strv_free(request.requirements);
 	return r;

@@ -2,6 +2,7 @@
 /* Sets of libraries: looked up, made, listed. */
 #include <llmsandbox/library.h>
 
+#include "backend/backend.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -111,7 +112,7 @@ struct search {
 	const struct sbx_set_request *request;
 	struct sbx_store store;
 	struct sbx_store_wait wait;
-	char *version;
+	char *version; /* or whatever else the tool chain is known by */
 	char id[SBX_STORE_ID];
 };
 
@@ -166,11 +167,17 @@ static int by_name(const void *a, const void *b)
 }
 
 /* What the installer listed, as a set that has no files yet. */
-static struct sbx_library_set *describe(const struct search *s,
+static struct sbx_library_set *describe(const struct search *s, const char *version,
 					const struct sbx_lang_package *packages, size_t count)
 {
+	const struct sbx_tools *tools = s->request->tools;
+	struct sbx_set_home home = {
+		.image = tools ? tools->name : NULL,
+		.backend = tools && tools->engine ? sbx_backend_name(tools->backend) : NULL,
+		.engine = tools ? tools->engine : NULL,
+	};
 	struct sbx_library_set *set =
-		sbx_set_new(s->request->lang->info.id, s->version,
+		sbx_set_new(s->request->lang->info.id, version, &home,
 			    (const char *const *)s->request->requirements, count);
 
 	if (set == NULL)
@@ -195,14 +202,12 @@ static int build_into(const struct search *s, const char *staging, const char *n
 		      struct sbx_error *err)
 {
 	const struct sbx_set_request *request = s->request;
-	auto_free struct sbx_lang_package *packages = NULL;
 	auto_free char *final = NULL;
 	auto_free char *to = NULL;
 	struct sbx_library_set *set;
 	struct sbx_build build = {
 		.lang = request->lang,
-		.backend = request->backend,
-		.image = request->image,
+		.tools = request->tools,
 		.requirements = (const char *const *)request->requirements,
 		.deadline_ns = s->wait.deadline_ns,
 		.on_progress = s->wait.on_progress,
@@ -210,7 +215,7 @@ static int build_into(const struct search *s, const char *staging, const char *n
 		.cancel = s->wait.cancel,
 		.owner = request->owner,
 	};
-	size_t count = 0;
+	struct sbx_built built = {0};
 	int r;
 
 	if (asprintf(&final, "%s/%s", request->folder ? request->folder : SBX_LIBRARIES_INSIDE, name) < 0)
@@ -220,13 +225,14 @@ static int build_into(const struct search *s, const char *staging, const char *n
 	if (final == NULL || to == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
 	build.final = final;
-	r = sbx_library_build(&build, to, &packages, &count, err);
+	r = sbx_library_build(&build, to, &built, err);
 	if (r < 0)
 		return r;
-	set = describe(s, packages, count);
+	set = describe(s, request->tools ? built.version : s->version, built.packages, built.package_count);
+	free(built.packages);
 	if (set == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe a set of libraries");
-	r = sbx_store_publish(&s->store, staging, name, set, err);
+	r = sbx_store_publish(&s->store, staging, name, set, s->wait.cancel, err);
 	sbx_library_set_free(set);
 	return r;
 }
@@ -266,7 +272,7 @@ static int make(const struct search *s, struct sbx_error *err)
 				"offline",
 				lang->info.title);
 	/* Whether an image has the tool is seen in it. */
-	r = s->request->image != NULL ? 0 : check_tool(lang, err);
+	r = s->request->tools != NULL ? 0 : check_tool(lang, err);
 	return r < 0 ? r : make_unless_there(s, err);
 }
 
@@ -280,16 +286,15 @@ static int find_or_make(const struct search *s, struct sbx_lease *ret, struct sb
 	if (r == 0)
 		r = look_up(s, ret, err);
 	/* Also where nothing came of it: the lock is there, and somebody may go on asking. */
-	sbx_store_sweep(&s->store);
+	sbx_store_sweep(&s->store, s->request->tools ? s->request->tools->engine : NULL);
 	return r;
 }
 
-/* Two images have the same tool chain only where they are the same. */
 static int find_version(const struct sbx_set_request *request, char **ret, struct sbx_error *err)
 {
-	if (request->image == NULL)
+	if (request->tools == NULL)
 		return sbx_language_version(request->lang->info.id, ret, err);
-	*ret = strdup(request->image);
+	*ret = strdup(request->tools->key);
 	return *ret ? 0 : sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
 }
 
@@ -323,6 +328,25 @@ int sbx_set_acquire(const struct sbx_set_request *request, struct sbx_lease *ret
 
 /* ---- the public calls ---- */
 
+static bool has_image(const struct sbx_spec *spec)
+{
+	return spec != NULL && (sbx_backend_has_own_tools(spec->backend) || spec->container.image != NULL);
+}
+
+/* Which image it is, and what of it programs see, a session of it says. */
+static int add_for_image(const struct sbx_install *how, struct sbx_library_set **ret,
+			 struct sbx_error *err)
+{
+	struct sbx_session *session;
+	int r = sbx_session_open(how->spec, &session, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_session_install(session, how, ret, err);
+	sbx_session_close(session);
+	return r;
+}
+
 int sbx_library_add(const struct sbx_install *how, struct sbx_library_set **ret,
 		    struct sbx_error *err)
 {
@@ -341,6 +365,8 @@ int sbx_library_add(const struct sbx_install *how, struct sbx_library_set **ret,
 		r = sbx_requirements_join(request.lang, NULL, how->requirements, &requirements, err);
 	if (r < 0)
 		return r;
+	if (has_image(how->spec))
+		return add_for_image(how, ret, err);
 	request.requirements = requirements;
 	r = sbx_set_acquire(&request, &lease, err);
 	if (r < 0)

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/library_build.h"
 
+#include "backend/backend.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/strv.h"
+#include "core/library_files.h"
 #include "core/library_lines.h"
+#include "core/library_set.h"
 #include "core/package_config.h"
 #include "core/package_hosts.h"
 #include "core/session.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/files.h>
 #include <llmsandbox/network.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SET_BYTES_MAX (4ull << 30)
-#define SET_FILES_MAX 400000u
 #define PACKAGES_MAX  20000u
 #define LIST_BYTES    (8u << 20)
 
@@ -34,8 +37,7 @@ struct installation {
 	char **words;
 	char **online_env, **offline_env;
 	bool online; /* the network is there, and the configuration */
-	struct sbx_lang_package *packages;
-	size_t package_count;
+	struct sbx_built built;
 };
 
 /* ---- the sandbox ---- */
@@ -48,9 +50,9 @@ static int set_limits(struct sbx_spec *spec, struct sbx_error *err)
 		uint64_t value;
 	} limits[] = {
 		{SBX_LIMIT_CPU_MILLI, (uint64_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus) * 1000},
-		{SBX_LIMIT_MEMORY_BYTES, SET_BYTES_MAX + (4ull << 30)}, /* files are in it too */
+		{SBX_LIMIT_MEMORY_BYTES, SBX_SET_BYTES_MAX + (4ull << 30)}, /* files are in it too */
 		{SBX_LIMIT_PROCESSES, 2048},
-		{SBX_LIMIT_DISK_BYTES, SET_BYTES_MAX},
+		{SBX_LIMIT_DISK_BYTES, SBX_SET_BYTES_MAX},
 		{SBX_LIMIT_OPEN_FILES, 4096},
 		{SBX_LIMIT_HEAD_BYTES, LIST_BYTES},
 	};
@@ -68,27 +70,43 @@ static uint64_t remaining_ms(const struct sbx_build *build)
 	return ms > 0 ? (uint64_t)ms : 1;
 }
 
+/* Of this machine the manager sees what it is set up with, and has told its hosts before. */
+static int use_machine(struct installation *in, struct sbx_error *err)
+{
+	int r = sbx_package_hosts_show(in->install, in->spec, err);
+
+	return r < 0 ? r : sbx_package_hosts_ask(in->build->lang, remaining_ms(in->build),
+						 in->build->cancel, in->network, err);
+}
+
+/* An image has folders of its own for that; nothing is reached before its manager has told its hosts. */
+static int use_image(struct installation *in, struct sbx_error *err)
+{
+	const struct sbx_tools *tools = in->build->tools;
+	int r = 0;
+
+	in->spec->backend = tools->backend;
+	if (sbx_backend_has_own_tools(tools->backend))
+		r = sbx_spec_set_pull(in->spec, SBX_PULL_NEVER, err);
+	if (r == 0)
+		r = sbx_spec_set_environment(in->spec, tools->environment, err);
+	return r < 0 ? r : sbx_spec_set_image(in->spec, tools->image, err);
+}
+
 static int make_spec(struct installation *in, struct sbx_error *err)
 {
 	int r = sbx_spec_new(&in->spec, err);
 
 	if (r < 0)
 		return r;
-	if (in->build->backend != NULL)
-		in->spec->backend = in->build->backend;
 	in->spec->no_libraries = true;
 	r = sbx_spec_set_language(in->spec, "none", err);
-	if (r == 0 && in->build->image != NULL)
-		r = sbx_spec_set_image(in->spec, in->build->image, err);
 	if (r == 0)
 		r = set_limits(in->spec, err);
 	if (r == 0)
-		r = sbx_package_hosts_show(in->install, in->spec, err);
-	if (r == 0)
 		r = sbx_network_new(SBX_NETWORK_ALLOW, &in->network, err);
 	if (r == 0)
-		r = sbx_package_hosts_ask(in->build->lang, remaining_ms(in->build),
-					  in->build->cancel, in->network, err);
+		r = in->build->tools != NULL ? use_image(in, err) : use_machine(in, err);
 	if (r == 0)
 		r = sbx_spec_set_network(in->spec, in->network, err);
 	return r;
@@ -147,6 +165,9 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 		sbx_libraries_watch(in->build->owner, in->session);
 	if (r == 0)
 		r = sbx_package_config_read(in->install, in->session->setup.workdir, &in->config, err);
+	if (r == 0 && in->build->tools != NULL)
+		r = sbx_package_config_add_trust(in->install, in->session->setup.workdir, &in->config,
+						 err);
 	if (r < 0)
 		return r;
 	in->online = true;
@@ -159,6 +180,8 @@ static int open_sandbox(struct installation *in, struct sbx_error *err)
 /* Once a program has run, because only then the proxy's port is known. */
 static int make_envs(struct installation *in, struct sbx_error *err)
 {
+	if (in->online_env != NULL)
+		return 0;
 	in->online_env = make_env(in, (const char *const *)in->config.env);
 	in->offline_env = make_env(in, NULL);
 	return in->online_env && in->offline_env
@@ -250,13 +273,13 @@ static int take_list(struct installation *in, char *text, struct sbx_error *err)
 
 		if (!in->install->parse(line, &package))
 			continue;
-		if (in->package_count == PACKAGES_MAX)
+		if (in->built.package_count == PACKAGES_MAX)
 			return sbx_fail(err, SBX_E_LIMIT, "more than %u packages", PACKAGES_MAX);
-		grown = realloc(in->packages, (in->package_count + 1) * sizeof(*grown));
+		grown = realloc(in->built.packages, (in->built.package_count + 1) * sizeof(*grown));
 		if (grown == NULL)
 			return sbx_fail_errno(err, ENOMEM, "cannot list what was installed");
-		in->packages = grown;
-		in->packages[in->package_count++] = package;
+		in->built.packages = grown;
+		in->built.packages[in->built.package_count++] = package;
 	}
 	return 0;
 }
@@ -374,11 +397,94 @@ static int prepare(struct installation *in, struct sbx_error *err)
 	return r;
 }
 
+/* ---- an image's tools ---- */
+
+/* Whether a program is in a folder of PATH; a link to one counts. */
+static bool has_tool(struct installation *in, const char *name)
+{
+	const char *folder = sbx_session_tool_path(in->session);
+
+	while (*folder != '\0') {
+		size_t len = strcspn(folder, ":");
+		struct sbx_file_info info;
+		struct sbx_error ignored;
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, name);
+		if (path[0] == '/' && sbx_session_stat_file(in->session, path, &info, &ignored) == 0) {
+			free(info.path);
+			return true;
+		}
+		folder += len + (folder[len] == ':');
+	}
+	return false;
+}
+
+/* What fails in an image without the manager says little; an image can have it in some other way, too. */
+static int explain_image(struct installation *in, int r, struct sbx_error *err)
+{
+	const struct sbx_tools *tools = in->build->tools;
+
+	if (r == 0 || tools == NULL || in->session == NULL || in->session->broken || is_over(in->build) ||
+	    (err->code != SBX_E_DENIED && err->code != SBX_E_NOT_FOUND && err->code != SBX_E_UNAVAILABLE) ||
+	    has_tool(in, in->install->tool))
+		return r;
+	return sbx_fail(err, SBX_E_NOT_FOUND,
+			"libraries of %s are installed by '%s', which is not in the image '%.80s'; make an "
+			"image that has it (on Debian: apt-get install %s), or the libraries themselves",
+			in->build->lang->info.title, in->install->tool, tools->title, in->install->package);
+}
+
+static int ask_version(struct installation *in, struct sbx_error *err)
+{
+	struct sbx_result *result = NULL;
+	int r = run(in, &(struct program){.argv = in->build->lang->version, .list = true}, &result, err);
+
+	if (r < 0)
+		return r;
+	if (!sbx_toolchain_parse_version(result->out.data, in->built.version) &&
+	    !sbx_toolchain_parse_version(result->errout.data, in->built.version))
+		in->built.version[0] = '\0';
+	sbx_result_free(result);
+	return 0;
+}
+
+/* Until now the network has no rule, so that nothing can be reached. */
+static int ask_hosts(struct installation *in, struct sbx_error *err)
+{
+	struct sbx_lang_values v = values(in);
+	auto_strv char **argv = sbx_lang_expand(in->install->hosts, &v, NULL);
+	struct program program = {
+		.argv = (const char *const *)argv, .online = true, .list = true};
+	struct sbx_result *result = NULL;
+	int r;
+
+	if (argv == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot build a command line");
+	r = run(in, &program, &result, err);
+	if (r < 0)
+		return r;
+	r = sbx_package_hosts_read(in->build->lang, &in->config, result, in->network, err);
+	sbx_result_free(result);
+	return r < 0 ? r : sbx_session_set_network(in->session, in->network, err);
+}
+
+static int meet_image(struct installation *in, struct sbx_error *err)
+{
+	int r = make_envs(in, err);
+
+	if (r == 0)
+		r = ask_version(in, err);
+	return r < 0 ? r : ask_hosts(in, err);
+}
+
 static int run_steps(struct installation *in, struct sbx_error *err)
 {
 	bool tried = false;
 	int r = prepare(in, err);
 
+	if (r == 0 && in->build->tools != NULL)
+		r = meet_image(in, err);
 	if (r == 0)
 		r = make_envs(in, err);
 	for (const struct sbx_lang_step *step = in->install->steps; step->argv != NULL && r == 0; step++) {
@@ -394,8 +500,8 @@ static int copy_out(struct installation *in, const char *to, struct sbx_error *e
 {
 	struct sbx_copy how = {
 		.cancel = in->build->cancel,
-		.most_bytes = SET_BYTES_MAX,
-		.most_files = SET_FILES_MAX,
+		.most_bytes = SBX_SET_BYTES_MAX,
+		.most_files = SBX_SET_FILES_MAX,
 	};
 	struct sbx_copy_report report = {0};
 	char text[400];
@@ -423,11 +529,11 @@ static void done(struct installation *in)
 	sbx_strv_free(in->online_env);
 	sbx_strv_free(in->offline_env);
 	free(in->set);
-	free(in->packages);
+	free(in->built.packages);
 }
 
-int sbx_library_build(const struct sbx_build *build, const char *to, struct sbx_lang_package **ret,
-		      size_t *ret_count, struct sbx_error *err)
+int sbx_library_build(const struct sbx_build *build, const char *to, struct sbx_built *ret,
+		      struct sbx_error *err)
 {
 	struct installation in = {.build = build, .install = build->lang->install};
 	int r;
@@ -435,12 +541,12 @@ int sbx_library_build(const struct sbx_build *build, const char *to, struct sbx_
 	sbx_library_lines_init(&in.lines, in.install, build->on_progress, build->userdata);
 	r = open_sandbox(&in, err);
 	if (r == 0)
-		r = run_steps(&in, err);
+		r = explain_image(&in, run_steps(&in, err), err);
 	if (r == 0)
 		r = copy_out(&in, to, err);
 	if (r == 0) {
-		*ret = take_ptr(in.packages);
-		*ret_count = in.package_count;
+		*ret = in.built;
+		in.built.packages = NULL;
 	}
 	done(&in);
 	return r;

@@ -7,16 +7,17 @@
 
 #include "backend/spec.h"
 #include "base/error.h"
+#include "core/toolchain.h"
 #include "lang/lang.h"
 
 #include <llmsandbox/library.h>
 
 struct sbx_libraries;
+struct sbx_tools;
 
 struct sbx_build {
 	const struct sbx_lang *lang;
-	const struct sbx_backend *backend; /* NULL: the default */
-	const char *image; /* to install in, or NULL */
+	const struct sbx_tools *tools; /* NULL: this machine's */
 	const char *const *requirements;  /* checked, sorted */
 	const char *final;		  /* where the set will be seen by programs */
 	uint64_t deadline_ns;
@@ -26,9 +27,14 @@ struct sbx_build {
 	struct sbx_libraries *owner; /* of the session that it is for, or NULL */
 };
 
+struct sbx_built {
+	struct sbx_lang_package *packages; /* free() it */
+	size_t package_count;
+	char version[SBX_VERSION_MAX]; /* of an image's tool chain; "": it does not tell */
+};
+
 /*
- * Make the folder `to` with the set in it, and the list of what was installed, free() each and
- * the list. SBX_E_DENIED has the installer's own message.
+ * Make the folder `to` with the set in it. SBX_E_DENIED has the installer's own message.
  */
-int sbx_library_build(const struct sbx_build *build, const char *to, struct sbx_lang_package **ret,
-		      size_t *ret_count, struct sbx_error *err);
+int sbx_library_build(const struct sbx_build *build, const char *to, struct sbx_built *ret,
+		      struct sbx_error *err);

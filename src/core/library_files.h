@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#define SBX_SET_BYTES_MAX (4ull << 30)
 #define SBX_SET_FILES_MAX 400000u
 #define SBX_SET_LIST_MAX  (256u << 20)
 

@@ -25,6 +25,9 @@ void sbx_library_set_free(struct sbx_library_set *set)
 	free(set->id);
 	free(set->language);
 	free(set->tool_chain);
+	free(set->image);
+	free(set->backend);
+	free(set->engine);
 	free(set);
 }
 
@@ -43,8 +46,19 @@ static char **copy_list(const char *const *list)
 	return copy;
 }
 
+bool sbx_set_is_elsewhere(const struct sbx_library_set *set)
+{
+	return set->engine[0] != '\0';
+}
+
+static char *copy_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
 struct sbx_library_set *sbx_set_new(const char *language, const char *tool_chain,
-				    const char *const *requirements, size_t packages)
+				    const struct sbx_set_home *home, const char *const *requirements,
+				    size_t packages)
 {
 	struct sbx_library_set *set = calloc(1, sizeof(*set));
 
@@ -53,9 +67,13 @@ struct sbx_library_set *sbx_set_new(const char *language, const char *tool_chain
 	set->id = calloc(1, ID_ROOM);
 	set->language = strdup(language);
 	set->tool_chain = strdup(tool_chain);
+	set->image = copy_text(home->image);
+	set->backend = copy_text(home->backend);
+	set->engine = copy_text(home->engine);
 	set->requirements = copy_list(requirements);
 	set->packages = calloc(packages + 1, sizeof(*set->packages));
 	if (set->id == NULL || set->language == NULL || set->tool_chain == NULL ||
+	    set->image == NULL || set->backend == NULL || set->engine == NULL ||
 	    set->requirements == NULL || set->packages == NULL) {
 		sbx_library_set_free(set);
 		return NULL;
@@ -75,8 +93,9 @@ char *sbx_set_to_json(const struct sbx_library_set *set, const char *name)
 
 		json_array_append_new(packages, json_pack("[s, s, s]", p->name, p->version, p->hash));
 	}
-	object = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "folder", name, "language",
-			   set->language, "tool_chain", set->tool_chain, "requirements", requirements,
+	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "folder", name, "language",
+			   set->language, "tool_chain", set->tool_chain, "image", set->image, "backend",
+			   set->backend, "engine", set->engine, "requirements", requirements,
 			   "packages", packages, "bytes", (json_int_t)set->bytes, "made",
 			   (json_int_t)set->made);
 	text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
@@ -125,17 +144,20 @@ static const char **borrow_list(json_t *array)
 static bool from_object(json_t *object, struct sbx_library_set **ret, char ret_name[33])
 {
 	const char *name, *language, *tool_chain, **list;
+	struct sbx_set_home home = {0};
 	json_t *requirements, *packages;
 	json_int_t bytes, made;
 	struct sbx_library_set *set;
 
-	if (json_unpack(object, "{s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "folder", &name, "language",
-			&language, "tool_chain", &tool_chain, "requirements", &requirements,
+	/* Those of a machine's own need not say so. */
+	if (json_unpack(object, "{s:s, s:s, s:s, s?s, s?s, s?s, s:o, s:o, s:I, s:I}", "folder", &name,
+			"language", &language, "tool_chain", &tool_chain, "image", &home.image,
+			"backend", &home.backend, "engine", &home.engine, "requirements", &requirements,
 			"packages", &packages, "bytes", &bytes, "made", &made) < 0 ||
 	    strlen(name) > 32 || json_array_size(packages) > PACKAGES_MAX || bytes < 0 || made < 0)
 		return false;
 	list = borrow_list(requirements);
-	set = list ? sbx_set_new(language, tool_chain, list, json_array_size(packages)) : NULL;
+	set = list ? sbx_set_new(language, tool_chain, &home, list, json_array_size(packages)) : NULL;
 	free(list);
 	if (set == NULL || !read_packages(packages, set)) {
 		sbx_library_set_free(set);

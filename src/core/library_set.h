@@ -12,11 +12,22 @@
 struct sbx_backend;
 struct sbx_libraries;
 
+/* The tool chain of an image. */
+struct sbx_tools {
+	const struct sbx_backend *backend; /* that installs */
+	const char *image;	 /* that it is to take for that */
+	const char *environment; /* of micromamba, in it; or NULL */
+	const char *name;	 /* of the image, for records */
+	const char *title;	 /* and as its user calls it */
+	const char *key;	 /* what is another where the tools are others */
+	const char *engine;	 /* that keeps the set itself (backend.h), its address; or NULL */
+};
+
 struct sbx_set_request {
 	const struct sbx_lang *lang;
 	char **requirements; /* of sbx_requirements_join() */
-	const struct sbx_backend *backend; /* that installs; NULL: the default */
-	const char *image; /* whose tool chain it is for, by its contents; NULL: this machine's */
+	/* Whose tool chain it is for; NULL: this machine's. Else all of these: */
+	const struct sbx_tools *tools;
 	const char *folder; /* where programs see the sets; NULL: where most do */
 	const struct sbx_install *how; /* the rest of it */
 	struct sbx_libraries *owner;   /* of the session that it is for, or NULL */

@@ -7,8 +7,10 @@
 #include "base/strv.h"
 #include "base/cache.h"
 #include "core/library_files.h"
+#include "core/image_store.h"
 #include "core/library_json.h"
 #include "core/library_lock.h"
+#include "core/library_shelf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +25,7 @@
 #define CAP_BYTES   (5ull << 30)
 #define SETS_MAX    10000
 #define INDEX_MAX   (8u << 20)
+#define ORPHANS_MAX 64 /* that are looked at in one sweep */
 
 /* ---- the folders ---- */
 
@@ -119,6 +122,16 @@ static bool is_hex(const char *text, size_t len)
 	return strlen(text) == len && strspn(text, "0123456789abcdef") == len;
 }
 
+static void remove_path(const struct sbx_store *store, const char *folder, const char *name)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s", store->path, folder, name) < 0)
+		path = NULL;
+	else
+		sbx_remove_tree(path);
+}
+
 /* ---- reading ---- */
 
 static uint64_t last_use(const struct sbx_store *store, const char *id)
@@ -135,12 +148,22 @@ static int not_found(const char *id, struct sbx_error *err)
 	return sbx_fail(err, SBX_E_NOT_FOUND, "there is no set of libraries '%.64s'", id);
 }
 
+/* What an engine keeps is looked at where it is used. */
+static bool has_files(const struct sbx_store *store, const struct sbx_stored *stored)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "sets/%.32s", stored->name);
+	return sbx_set_is_elsewhere(stored->set) ||
+	       (fstatat(store->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && sbx_cache_is_ours(&st));
+}
+
 int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_stored *ret,
 		   struct sbx_error *err)
 {
 	auto_free char *text = NULL;
-	char file[64], path[64];
-	struct stat st;
+	char file[64];
 	size_t len;
 
 	if (!is_hex(id, SBX_STORE_ID - 1))
@@ -149,9 +172,7 @@ int sbx_store_read(const struct sbx_store *store, const char *id, struct sbx_sto
 	if (sbx_read_file(store->index_fd, file, INDEX_MAX, &text, &len, err) < 0 ||
 	    !sbx_set_from_json(text, len, &ret->set, ret->name))
 		return not_found(id, err);
-	snprintf(path, sizeof(path), "sets/%.32s", ret->name);
-	if (!is_hex(ret->name, SBX_STORE_NAME - 1) ||
-	    fstatat(store->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !sbx_cache_is_ours(&st)) {
+	if (!is_hex(ret->name, SBX_STORE_NAME - 1) || !has_files(store, ret)) {
 		sbx_library_set_free(ret->set);
 		return not_found(id, err);
 	}
@@ -216,45 +237,67 @@ int sbx_store_list(const struct sbx_store *store, struct sbx_library_set ***ret,
 	return 0;
 }
 
-int sbx_store_verify(const struct sbx_store *store, const char *id, struct sbx_error *err)
+/* Compare a folder of this machine with what was noted of the set. */
+static int compare(const struct sbx_store *store, const char *id, const char *path,
+		   struct sbx_error *err)
 {
 	auto_free char *list = NULL;
-	auto_free char *path = NULL;
-	struct sbx_stored stored;
 	char name[64];
 	size_t len;
-	int r = sbx_store_read(store, id, &stored, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	sbx_library_set_free(stored.set);
 	sbx_store_file_name(id, ".files", name);
 	r = sbx_read_file(store->index_fd, name, SBX_SET_LIST_MAX, &list, &len, err);
 	if (r < 0)
 		return sbx_wrap(err, "the list of files of the set '%s'", id);
-	if (asprintf(&path, "%s/sets/%s", store->path, stored.name) < 0) {
-		path = NULL;
-		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
-	}
 	r = sbx_set_compare(path, list, len, err);
 	return r < 0 ? sbx_wrap(err, "the set of libraries '%s' was changed", id) : 0;
 }
 
-/* ---- removing ---- */
-
-static void remove_path(const struct sbx_store *store, const char *folder, const char *name)
+/* What an engine keeps is copied to where sets are on their way out, and is gone from there. */
+static int verify_elsewhere(const struct sbx_store *store, const struct sbx_stored *stored,
+			    struct sbx_error *err)
 {
 	auto_free char *path = NULL;
+	char name[SBX_STORE_NAME];
+	int r = sbx_store_new_name(name, err);
 
-	if (asprintf(&path, "%s/%s/%s", store->path, folder, name) < 0)
+	if (r == 0 && asprintf(&path, "%s/new/%s", store->path, name) < 0) {
 		path = NULL;
-	else
-		sbx_remove_tree(path);
+		r = sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	}
+	if (r == 0)
+		r = sbx_shelf_get(stored->set, stored->name, path, err);
+	if (r == 0)
+		r = compare(store, stored->set->id, path, err);
+	remove_path(store, "new", name);
+	return r;
 }
 
+int sbx_store_verify(const struct sbx_store *store, const char *id, struct sbx_error *err)
+{
+	auto_free char *path = NULL;
+	struct sbx_stored stored;
+	int r = sbx_store_read(store, id, &stored, err);
+
+	if (r < 0)
+		return r;
+	if (sbx_set_is_elsewhere(stored.set))
+		r = verify_elsewhere(store, &stored, err);
+	else if (asprintf(&path, "%s/sets/%s", store->path, stored.name) < 0)
+		path = NULL, r = sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	else
+		r = compare(store, id, path, err);
+	sbx_library_set_free(stored.set);
+	return r;
+}
+
+/* ---- removing ---- */
+
+/* Whoever still has the lock uses what is gone: it is nobody else's to wait for. */
 static void forget(const struct sbx_store *store, const char *id)
 {
-	static const char *const ends[] = {".json", ".files"};
+	static const char *const ends[] = {".json", ".files", ".lock"};
 	char name[64];
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -273,39 +316,94 @@ static void forget_name(const struct sbx_store *store, const char *name)
 
 /*
  * Under the lock of the store. The folder goes first: a record without one is no set, and what
- * is in `new` is thrown away by the next who sweeps if we do not come to it.
+ * is in `new` is thrown away by the next who sweeps if we do not come to it. Of a set that an engine
+ * keeps the name stays until its files are gone. *ret is what it was.
  */
-static int retire(const struct sbx_store *store, const char *id, char ret_name[SBX_STORE_NAME],
+static int retire(const struct sbx_store *store, const char *id, struct sbx_stored *ret,
 		  struct sbx_error *err)
 {
 	char from[64], to[64];
+	int r = sbx_store_read(store, id, ret, err);
+
+	if (r < 0)
+		return r;
+	snprintf(from, sizeof(from), "sets/%s", ret->name);
+	snprintf(to, sizeof(to), "new/%s", ret->name);
+	if (!sbx_set_is_elsewhere(ret->set) && renameat(store->fd, from, store->fd, to) < 0) {
+		sbx_library_set_free(ret->set);
+		return sbx_fail_errno(err, errno, "cannot remove the set of libraries '%s'", id);
+	}
+	forget(store, id);
+	if (!sbx_set_is_elsewhere(ret->set))
+		forget_name(store, ret->name);
+	return 0;
+}
+
+/* Outside the lock: it takes its time. */
+static int remove_files(const struct sbx_store *store, const struct sbx_library_set *set,
+			const char *name, struct sbx_error *err)
+{
+	int r = 0;
+
+	if (!sbx_set_is_elsewhere(set)) {
+		remove_path(store, "new", name);
+		return 0;
+	}
+	r = sbx_shelf_remove(set, name, err);
+	if (r == 0)
+		forget_name(store, name);
+	return r;
+}
+
+static int retire_locked(const struct sbx_store *store, const char *id, struct sbx_stored *ret,
+			 struct sbx_error *err)
+{
+	auto_close int lock_fd = sbx_store_lock_all(store);
+
+	return retire(store, id, ret, err);
+}
+
+/* The engine that keeps a set must be there before it is forgotten that there is one. */
+static int check_engine(const struct sbx_store *store, const char *id, struct sbx_error *err)
+{
 	struct sbx_stored stored;
 	int r = sbx_store_read(store, id, &stored, err);
 
 	if (r < 0)
 		return r;
+	if (sbx_set_is_elsewhere(stored.set))
+		r = sbx_shelf_check(stored.set, err);
 	sbx_library_set_free(stored.set);
-	snprintf(from, sizeof(from), "sets/%s", stored.name);
-	snprintf(to, sizeof(to), "new/%s", stored.name);
-	if (renameat(store->fd, from, store->fd, to) < 0)
-		return sbx_fail_errno(err, errno, "cannot remove the set of libraries '%s'", id);
-	forget(store, id);
-	forget_name(store, stored.name);
-	memcpy(ret_name, stored.name, SBX_STORE_NAME);
-	return 0;
+	return r;
 }
 
 int sbx_store_remove(const struct sbx_store *store, const char *id, struct sbx_error *err)
 {
-	int lock_fd = sbx_store_lock_all(store), r;
-	char name[SBX_STORE_NAME];
+	struct sbx_stored stored;
+	int r = check_engine(store, id, err);
 
-	r = retire(store, id, name, err);
-	if (lock_fd >= 0)
-		close(lock_fd);
 	if (r == 0)
-		remove_path(store, "new", name);
-	return r;
+		r = retire_locked(store, id, &stored, err);
+	if (r < 0)
+		return r;
+	r = remove_files(store, stored.set, stored.name, err);
+	sbx_library_set_free(stored.set);
+	return r < 0 ? sbx_wrap(err, "the set of libraries '%s' is removed, its files are not yet", id) : 0;
+}
+
+void sbx_store_forget(const struct sbx_store *store, const char *id, const char *name)
+{
+	auto_close int lock_fd = sbx_store_lock_all(store);
+	struct sbx_stored stored;
+	struct sbx_error ignored;
+
+	if (sbx_store_read(store, id, &stored, &ignored) < 0)
+		return;
+	if (strcmp(stored.name, name) == 0) {
+		forget(store, id);
+		forget_name(store, name);
+	}
+	sbx_library_set_free(stored.set);
 }
 
 /* ---- making ---- */
@@ -367,37 +465,93 @@ static int write_record(const struct sbx_store *store, const char *name,
 	return write_index(store, file, text, strlen(text), err);
 }
 
-int sbx_store_publish(const struct sbx_store *store, const char *staging, const char *name,
-		      struct sbx_library_set *set, struct sbx_error *err)
+/* Before there is such a folder, so that one that is left of us is found. */
+static int note_name(const struct sbx_store *store, const char *name,
+		     const struct sbx_library_set *set, struct sbx_error *err)
 {
-	auto_buf struct sbx_buf list = SBX_BUF_INIT(SBX_SET_LIST_MAX);
-	auto_free char *from = NULL;
-	auto_free char *to = NULL;
-	auto_close int lock_fd = -1;
+	auto_buf struct sbx_buf note = SBX_BUF_INIT(INDEX_MAX);
+	auto_free char *record = NULL;
+	char file[64];
+
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	if (!sbx_set_is_elsewhere(set))
+		return write_index(store, file, "", 0, err);
+	record = sbx_set_to_json(set, name);
+	if (record != NULL)
+		sbx_buf_printf(&note, "%s\n%s", set->id, record);
+	if (record == NULL || note.failed)
+		return sbx_fail(err, SBX_E_SYSTEM, "cannot describe a set of libraries");
+	return write_index(store, file, note.data, note.len, err);
+}
+
+static int write_set(const struct sbx_store *store, const char *name,
+		     const struct sbx_library_set *set, const struct sbx_buf *list,
+		     struct sbx_error *err)
+{
 	char file[64];
 	int r;
 
-	if (asprintf(&from, "%s/set", staging) < 0)
-		from = NULL;
-	if (asprintf(&to, "%s/sets/%s", store->path, name) < 0)
+	sbx_store_file_name(set->id, ".files", file);
+	r = write_index(store, file, list->data, list->len, err);
+	return r < 0 ? r : write_record(store, name, set, err);
+}
+
+static int publish_here(const struct sbx_store *store, const char *from, const char *name,
+			const struct sbx_library_set *set, const struct sbx_buf *list,
+			struct sbx_error *err)
+{
+	auto_close int lock_fd = sbx_store_lock_all(store);
+	auto_free char *to = NULL;
+	int r;
+
+	if (lock_fd < 0)
+		return sbx_fail_errno(err, errno, "cannot lock the sets of libraries");
+	if (asprintf(&to, "%s/sets/%s", store->path, name) < 0) {
 		to = NULL;
-	if (from == NULL || to == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	}
+	r = note_name(store, name, set, err);
+	if (r == 0 && rename(from, to) < 0)
+		r = sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
+	return r < 0 ? r : write_set(store, name, set, list, err);
+}
+
+/* It takes its time, so without the lock of the store: the set's own keeps the sweep from its name. */
+static int publish_elsewhere(const struct sbx_store *store, const char *from, const char *name,
+			     const struct sbx_library_set *set, const struct sbx_buf *list,
+			     struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	struct sbx_error ignored;
+	int r = note_name(store, name, set, err);
+
+	if (r < 0)
+		return r;
+	r = sbx_shelf_put(set, from, name, cancel, err);
+	if (r == 0)
+		r = write_set(store, name, set, list, err);
+	if (r < 0)
+		remove_files(store, set, name, &ignored);
+	return r;
+}
+
+int sbx_store_publish(const struct sbx_store *store, const char *staging, const char *name,
+		      struct sbx_library_set *set, struct sbx_cancel *cancel, struct sbx_error *err)
+{
+	auto_buf struct sbx_buf list = SBX_BUF_INIT(SBX_SET_LIST_MAX);
+	auto_free char *from = NULL;
+	int r;
+
+	if (asprintf(&from, "%s/set", staging) < 0) {
+		from = NULL;
+		return sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
+	}
 	r = sbx_set_seal(from, &list, &set->bytes, err);
 	if (r < 0)
 		return r;
 	set->made = set->used = (uint64_t)time(NULL);
-	lock_fd = sbx_store_lock_all(store);
-	if (lock_fd < 0)
-		return sbx_fail_errno(err, errno, "cannot lock the sets of libraries");
-	snprintf(file, sizeof(file), "%.32s.name", name);
-	r = write_index(store, file, "", 0, err);
-	if (r == 0 && rename(from, to) < 0)
-		r = sbx_fail_errno(err, errno, "cannot make the folder '%s'", to);
-	sbx_store_file_name(set->id, ".files", file);
-	if (r == 0)
-		r = write_index(store, file, list.data, list.len, err);
-	return r < 0 ? r : write_record(store, name, set, err);
+	if (sbx_set_is_elsewhere(set))
+		return publish_elsewhere(store, from, name, set, &list, cancel, err);
+	return publish_here(store, from, name, set, &list, err);
 }
 
 /* ---- sweeping ---- */
@@ -427,20 +581,38 @@ static int by_use(const void *a, const void *b)
 static bool evict(const struct sbx_store *store, const char *id)
 {
 	auto_close int set_fd = sbx_store_try_lock(store, id);
-	auto_close int store_fd = set_fd < 0 ? -1 : sbx_store_lock_all(store);
-	char folder[SBX_STORE_NAME], name[64];
 	struct sbx_error ignored;
+	struct sbx_stored stored;
 
 	if (set_fd < 0)
 		return false;
-	if (retire(store, id, folder, &ignored) == 0)
-		remove_path(store, "new", folder);
-	sbx_store_file_name(id, ".lock", name);
-	unlinkat(store->index_fd, name, 0);
+	/* What cannot be removed now is, by its name, the next time. */
+	if (retire_locked(store, id, &stored, &ignored) == 0) {
+		remove_files(store, stored.set, stored.name, &ignored);
+		sbx_library_set_free(stored.set);
+	}
 	return true;
 }
 
-static void sweep_sets(const struct sbx_store *store)
+/* Whether it is one that this sweep may touch. */
+static bool is_in_reach(const struct sbx_library_set *set, const char *engine)
+{
+	return !sbx_set_is_elsewhere(set) || (engine != NULL && strcmp(set->engine, engine) == 0);
+}
+
+/* An image of the native backend is a folder that goes without our hearing of it. */
+static bool is_of_no_use(const struct sbx_library_set *set)
+{
+	auto_free char *root = NULL;
+	struct sbx_error err;
+
+	if (sbx_set_is_elsewhere(set))
+		return sbx_shelf_is_gone(set);
+	return set->image[0] != '\0' && strncmp(set->image, "sha256:", 7) != 0 &&
+	       sbx_image_find_root(set->image, &root, &err) < 0 && err.code == SBX_E_NOT_FOUND;
+}
+
+static void sweep_sets(const struct sbx_store *store, const char *engine)
 {
 	struct sbx_library_set **sets = NULL;
 	struct sbx_error ignored;
@@ -453,7 +625,8 @@ static void sweep_sets(const struct sbx_store *store)
 		total += sets[i]->bytes;
 	qsort(sets, count, sizeof(*sets), by_use);
 	for (size_t i = 0; i < count; i++) {
-		if (total > cap && evict(store, sets[i]->id))
+		if (is_in_reach(sets[i], engine) && (total > cap || is_of_no_use(sets[i])) &&
+		    evict(store, sets[i]->id))
 			total -= sets[i]->bytes;
 		sbx_library_set_free(sets[i]);
 	}
@@ -535,33 +708,106 @@ static bool has_name(const char *names, size_t count, const char *name)
 	return false;
 }
 
-/* Folders among the sets that no record names; under the lock, where no set is on its way. */
-static void sweep_orphans(const struct sbx_store *store)
+/* A folder that an engine was to keep: of no record, or of one that is on its way. */
+struct orphan {
+	struct sbx_library_set *set; /* owned */
+	char name[SBX_STORE_NAME];
+};
+
+/* What was noted of this name: "ID", and a record in the next line. False: it is none of an engine's. */
+static bool read_note(const struct sbx_store *store, const char *name, struct orphan *ret)
+{
+	auto_free char *text = NULL;
+	struct sbx_error ignored;
+	char file[64];
+	size_t len;
+
+	snprintf(file, sizeof(file), "%.32s.name", name);
+	if (sbx_read_file(store->index_fd, file, INDEX_MAX, &text, &len, &ignored) < 0 ||
+	    len < SBX_STORE_ID || text[SBX_STORE_ID - 1] != '\n' ||
+	    !sbx_set_from_json(text + SBX_STORE_ID, len - SBX_STORE_ID, &ret->set, ret->name))
+		return false;
+	snprintf(ret->set->id, SBX_STORE_ID, "%s", text);
+	if (is_hex(ret->set->id, SBX_STORE_ID - 1) && sbx_set_is_elsewhere(ret->set) &&
+	    strcmp(name, ret->name) == 0)
+		return true;
+	sbx_library_set_free(ret->set);
+	return false;
+}
+
+/* Whose lock nobody has is nobody's: who makes a set holds it from before the name to the record. */
+static void sweep_elsewhere(const struct sbx_store *store, const struct orphan *orphan)
+{
+	const char *id = orphan->set->id;
+	auto_close int lock_fd = sbx_store_try_lock(store, id);
+	struct sbx_error ignored;
+	struct sbx_stored stored = {.name = ""};
+
+	if (lock_fd < 0)
+		return;
+	if (sbx_store_read(store, id, &stored, &ignored) == 0)
+		sbx_library_set_free(stored.set);
+	if (strcmp(stored.name, orphan->name) != 0)
+		remove_files(store, orphan->set, orphan->name, &ignored);
+}
+
+static void retire_orphan(const struct sbx_store *store, const char *name)
+{
+	char from[64], to[64];
+
+	snprintf(from, sizeof(from), "sets/%s", name);
+	snprintf(to, sizeof(to), "new/%s", name);
+	renameat(store->fd, from, store->fd, to);
+	forget_name(store, name);
+}
+
+/*
+ * Folders among the sets that no record names; under the lock, where none of this machine's is on its way.
+ * Those that engines keep are listed: *ret_count of them, in reach.
+ */
+static void sweep_orphans_here(const struct sbx_store *store, const char *engine,
+			       struct orphan ret[ORPHANS_MAX], size_t *ret_count)
 {
 	auto_close int lock_fd = sbx_store_lock_all(store);
 	auto_free char *names = NULL;
-	char name[SBX_STORE_NAME], from[64], to[64];
+	char name[SBX_STORE_NAME];
 	DIR *folder;
 	size_t count;
 
 	names = list_names(store, &count);
 	folder = lock_fd < 0 || names == NULL ? NULL : open_list(store->fd, "index");
 	while (folder != NULL && count < SETS_MAX && next_digits(folder, ".name", name, sizeof(name))) {
-		if (has_name(names, count, name))
+		struct orphan *o = &ret[*ret_count];
+
+		if (has_name(names, count, name) || *ret_count == ORPHANS_MAX)
 			continue;
-		snprintf(from, sizeof(from), "sets/%s", name);
-		snprintf(to, sizeof(to), "new/%s", name);
-		renameat(store->fd, from, store->fd, to);
-		forget_name(store, name);
+		if (!read_note(store, name, o))
+			retire_orphan(store, name);
+		else if (is_in_reach(o->set, engine))
+			(*ret_count)++;
+		else
+			sbx_library_set_free(o->set);
 	}
 	if (folder != NULL)
 		closedir(folder);
 }
 
-void sbx_store_sweep(const struct sbx_store *store)
+static void sweep_orphans(const struct sbx_store *store, const char *engine)
+{
+	struct orphan orphans[ORPHANS_MAX];
+	size_t count = 0;
+
+	sweep_orphans_here(store, engine, orphans, &count);
+	for (size_t i = 0; i < count; i++) {
+		sweep_elsewhere(store, &orphans[i]);
+		sbx_library_set_free(orphans[i].set);
+	}
+}
+
+void sbx_store_sweep(const struct sbx_store *store, const char *engine)
 {
 	sweep_locks(store);
-	sweep_orphans(store);
+	sweep_orphans(store, engine);
 	sweep_new(store);
-	sweep_sets(store);
+	sweep_sets(store, engine);
 }

@@ -80,8 +80,7 @@ static int await_listening(struct sbx_session *s, const struct listening *l, str
 	while (r == 0 && !l->done && !s->link.lost)
 		r = sbx_link_await(&s->link, NULL, err);
 	if (r == 0 && !l->done)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
+		return sbx_session_fail_lost(s, err);
 	return r;
 }
 

@@ -11,7 +11,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_MAX (8u << 20) /* a bundle of certificates is what is large */
 #define ENV_MAX	 64u
@@ -242,6 +244,129 @@ int sbx_package_config_read(const struct sbx_lang_install *install, const char *
 	set_fingerprint(&config);
 	*ret = config;
 	return 0;
+}
+
+/* ---- whom to trust, where this machine's files are not seen ---- */
+
+/* Where the systems that there are keep them. */
+static const char *const bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
+				      "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+				      "/etc/ssl/cert.pem"};
+
+/* A line "cafile = /x" of npm's, or "cert = /x" of pip's. */
+static bool names_bundle(const char *line, size_t len, char ret[PATH_MAX])
+{
+	static const char *const keys[] = {"cafile", "cert"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t key = strlen(keys[i]), at = key;
+
+		if (len <= key || memcmp(line, keys[i], key) != 0)
+			continue;
+		while (at < len && strchr(" \t=", line[at]) != NULL && line[at] != '\0')
+			at++;
+		while (len > at && strchr(" \t\r", line[len - 1]) != NULL)
+			len--;
+		if (at == key || at == len || line[at] != '/' || len - at >= PATH_MAX)
+			return false;
+		memcpy(ret, line + at, len - at);
+		ret[len - at] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool find_named_bundle(const struct sbx_file *file, char ret[PATH_MAX])
+{
+	const char *at = file->data, *end = at + file->len;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((stop ? stop : end) - at);
+
+		if (names_bundle(at, len, ret))
+			return true;
+		at += len + 1;
+	}
+	return false;
+}
+
+static bool find_named(const struct sbx_package_config *config, char ret[PATH_MAX])
+{
+	for (size_t i = 0; i < config->file_count; i++) {
+		if (find_named_bundle(&config->files[i], ret))
+			return true;
+	}
+	return false;
+}
+
+static bool find_standard(char ret[PATH_MAX])
+{
+	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++) {
+		snprintf(ret, PATH_MAX, "%s", bundles[i]);
+		if (access(ret, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_one_of(const struct sbx_package_config *config, const char *const *names)
+{
+	for (; *names != NULL; names++) {
+		if (has_env(config, *names))
+			return true;
+	}
+	return false;
+}
+
+/* A copy of the file, and those of these variables that are not set yet pointing there. */
+static int trust(struct sbx_package_config *config, const char *path, const char *to, const char *home,
+		 const char *const *names, struct sbx_error *err)
+{
+	bool added;
+	int r = add_file(config, path, to, &added, err);
+
+	for (; r == 0 && added && *names != NULL; names++) {
+		char *text;
+
+		if (has_env(config, *names))
+			continue;
+		if (asprintf(&text, "%s=%s/%s", *names, home, to) < 0)
+			text = NULL;
+		r = add_env(config, text, err);
+	}
+	return r;
+}
+
+/* npm's has two spellings. */
+static bool any_own(const struct sbx_package_config *config, const char *const *names)
+{
+	const char *own = names[0];
+
+	for (; *names != NULL && strcasecmp(*names, own) == 0; names++) {
+		if (has_env(config, *names))
+			return true;
+	}
+	return false;
+}
+
+/* The manager's own variable is the row's first; it wins over the file that its configuration names. */
+int sbx_package_config_add_trust(const struct sbx_lang_install *install, const char *home,
+				 struct sbx_package_config *config, struct sbx_error *err)
+{
+	const char *const *names = install->ca_variables;
+	char path[PATH_MAX];
+	int r = 0;
+	bool any;
+
+	if (names == NULL)
+		return 0;
+	any = has_one_of(config, names);
+	if (!any_own(config, names) && find_named(config, path))
+		r = trust(config, path, ".certificates/named.pem", home, SBX_ARGV(names[0]), err);
+	if (r == 0 && !any && find_standard(path))
+		r = trust(config, path, ".certificates/all.pem", home, names, err);
+	return r;
 }
 
 void sbx_package_config_done(struct sbx_package_config *config)

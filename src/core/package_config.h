@@ -27,6 +27,13 @@ int sbx_package_config_read(const struct sbx_lang_install *install, const char *
 			    struct sbx_package_config *ret, struct sbx_error *err);
 void sbx_package_config_done(struct sbx_package_config *config);
 
+/*
+ * For a sandbox that does not show this machine's certificates: a copy of the file that the configuration names,
+ * and where no variable names one, of those that this machine trusts.
+ */
+int sbx_package_config_add_trust(const struct sbx_lang_install *install, const char *home,
+				 struct sbx_package_config *config, struct sbx_error *err);
+
 /* Whether somebody has written this there: then it was not the manager's own idea. */
 bool sbx_package_config_names(const struct sbx_package_config *config, const char *text);
 

@@ -344,6 +344,18 @@ void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
 		allow_rules(rules.data, network, &ignored);
 }
 
+int sbx_package_hosts_read(const struct sbx_lang *lang, const struct sbx_package_config *config,
+			   const struct sbx_result *answer, struct sbx_network *network,
+			   struct sbx_error *err)
+{
+	auto_buf struct sbx_buf rules = SBX_BUF_INIT(ANSWER_MAX);
+
+	read_answer(&rules, lang->install, config, answer->out.data);
+	if (rules.failed || rules.len == 0)
+		return fail_silent(lang, answer, err);
+	return allow_rules(rules.data, network, err);
+}
+
 static int allow_one(const struct question *q, struct sbx_network *network, struct sbx_error *err)
 {
 	const struct sbx_lang *lang = q->lang;

@@ -24,6 +24,12 @@ int sbx_package_hosts_ask(const struct sbx_lang *lang, uint64_t timeout_ms,
 			  struct sbx_cancel *cancel, struct sbx_network *network,
 			  struct sbx_error *err);
 
+/* The same for what a manager has said elsewhere, when it was asked with this configuration. */
+struct sbx_package_config;
+int sbx_package_hosts_read(const struct sbx_lang *lang, const struct sbx_package_config *config,
+			   const struct sbx_result *answer, struct sbx_network *network,
+			   struct sbx_error *err);
+
 /* Allow the hosts in what a step of an installation printed, as public ones. */
 void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
 			    struct sbx_network *network);

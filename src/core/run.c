@@ -90,6 +90,16 @@ static int finish_result(struct sbx_operation *op, struct sbx_error *err)
 	return sbx_result_finish(op->result, &end, err);
 }
 
+/* The backend may know more than that the sandbox has ended. */
+static void say_loss(struct sbx_operation *op)
+{
+	const char *why = sbx_session_loss(op->s);
+
+	if (why[0] != '\0')
+		snprintf(op->result->message, sizeof(op->result->message),
+			 "the sandbox has ended: %s; open a new session", why);
+}
+
 /* The program is over, one way or another: what did it show and make? */
 static int collect(struct sbx_operation *op, struct sbx_error *err)
 {
@@ -112,6 +122,8 @@ int sbx_operation_finish(struct sbx_operation *op, int r, struct sbx_result **re
 		r = sbx_session_check(op->s, err);
 	if (r == 0)
 		r = finish_result(op, err);
+	if (r == 0 && op->result->reason == SBX_LOST)
+		say_loss(op);
 	if (op->message[0] != '\0')
 		memcpy(op->result->message, op->message, sizeof(op->message));
 	if (r == 0)

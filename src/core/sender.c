@@ -65,8 +65,7 @@ static int turn(struct sbx_sender *s, bool for_room, struct sbx_error *err)
 		r = for_room ? sbx_link_await_room(link, s->cancel, err)
 			     : sbx_link_await(link, s->cancel, err);
 	if (r == 0 && link->lost)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
+		return sbx_session_fail_lost(s->session, err);
 	return r < 0 ? r : refused(s, err);
 }
 

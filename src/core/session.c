@@ -220,6 +220,8 @@ static int open_place(struct sbx_session *s, struct sbx_error *err)
 		if (r == 0)
 			r = sbx_image_find_env(c->image, c->environment, &s->image_env, err);
 		copy.root = root;
+		if (r == 0 && sbx_image_has_room(root, SBX_LIBRARIES_INSIDE))
+			sbx_libraries_show(&s->libraries, &copy);
 		sbx_support_show(s, &copy);
 	} else {
 		s->caches = add_cache_mounts(&copy);
@@ -322,6 +324,22 @@ void sbx_session_usage_reset(struct sbx_session *s)
 {
 	s->earlier_peak = s->told.peak_memory_bytes;
 	sbx_place_usage_reset(s->place);
+}
+
+const char *const *sbx_session_image_env(const struct sbx_session *s)
+{
+	return s->image_env ? (const char *const *)s->image_env : sbx_place_env(s->place);
+}
+
+const char *sbx_session_tool_path(const struct sbx_session *s)
+{
+	const char *const *env = sbx_session_image_env(s);
+
+	for (; env != NULL && *env != NULL; env++) {
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	}
+	return SBX_LANG_PATH;
 }
 
 const char *sbx_session_scratch(const struct sbx_session *s)

@@ -44,6 +44,8 @@ struct sbx_session {
 	bool greeted;	      /* the agent is ready, and the report has its fences */
 	unsigned int caches; /* bit n: the warm cache of language n is shown inside */
 	atomic_bool broken;  /* the stream cannot be used any more */
+	char loss[200];	     /* why, as far as the backend knows, once it has been asked: by the turn */
+	bool loss_known;
 	struct sbx_libraries libraries;
 	struct sbx_session_artifacts artifacts; /* by the turn, but folders */
 	int image_fd;	      /* keeps an image of ours from being removed; -1: there is none */
@@ -71,6 +73,15 @@ int sbx_session_begin_for(struct sbx_session *session, struct sbx_cancel *cancel
 			  struct sbx_error *err);
 void sbx_session_end(struct sbx_session *session, int r, const struct sbx_error *err);
 
+/*
+ * The stream has ended: why, in the backend's words, or "". With the turn; the first time the backend is
+ * asked, which may take seconds where it does not answer.
+ */
+const char *sbx_session_loss(struct sbx_session *session);
+
+/* SBX_E_UNAVAILABLE, and why. With the turn. */
+int sbx_session_fail_lost(struct sbx_session *session, struct sbx_error *err);
+
 /* Whether the session can go on: SBX_E_TIMEOUT when its life is over, SBX_E_UNAVAILABLE … */
 int sbx_session_check(const struct sbx_session *session, struct sbx_error *err);
 
@@ -90,6 +101,10 @@ void sbx_session_stop_keeping(struct sbx_session *session);
 
 int sbx_turn_init(struct sbx_turn *turn, struct sbx_error *err);
 void sbx_turn_done(struct sbx_turn *turn);
+
+/* What the image sets for programs, "NAME=value", or NULL; and where its tools are looked for. */
+const char *const *sbx_session_image_env(const struct sbx_session *session);
+const char *sbx_session_tool_path(const struct sbx_session *session);
 
 /* Where the compiler's files go: /tmp where the sandbox has one of its own. */
 const char *sbx_session_scratch(const struct sbx_session *session);

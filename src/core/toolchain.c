@@ -13,10 +13,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* ---- tools ---- */
 
@@ -123,10 +125,72 @@ static void keep_version(const struct sbx_lang *lang, const char *version)
 		unlinkat(folder_fd, temporary, 0);
 }
 
+/* ---- tools of an image ---- */
+
+/* Links of an image lead within it. */
+static bool find_in_root(int root_fd, const char *folder, const char *name, struct stat *ret)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	while (*folder != '\0') {
+		size_t len = strcspn(folder, ":");
+		auto_close int fd = -1;
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, name);
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0 && fstat(fd, ret) == 0 && S_ISREG(ret->st_mode))
+			return true;
+		folder += len + (folder[len] == ':');
+	}
+	return false;
+}
+
+static bool add_tool(int root_fd, const char *path, const char *name, struct sbx_sha256 *hash)
+{
+	char text[256];
+	struct stat st;
+
+	if (!find_in_root(root_fd, path, name, &st))
+		return false;
+	snprintf(text, sizeof(text), "%.64s %llu %lld %lld.%09ld %lld.%09ld", name,
+		 (unsigned long long)st.st_ino, (long long)st.st_size,
+		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec,
+		 st.st_ctim.tv_nsec);
+	sbx_sha256_add(hash, text, strlen(text) + 1);
+	return true;
+}
+
+int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, const char *path,
+		      char ret[SBX_SHA256_HEX], struct sbx_error *err)
+{
+	auto_close int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct sbx_sha256 hash = SBX_SHA256_INIT;
+
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the image '%.200s'", root);
+	sbx_sha256_add(&hash, root, strlen(root) + 1);
+	sbx_sha256_add(&hash, path, strlen(path) + 1);
+	for (size_t i = 0; lang->tools[i] != NULL; i++) {
+		if (!add_tool(fd, path, lang->tools[i], &hash))
+			return sbx_fail(err, SBX_E_NOT_FOUND, "the image has no tool chain for %s",
+					lang->info.title);
+	}
+	if (!add_tool(fd, path, lang->install->tool, &hash))
+		return sbx_fail(err, SBX_E_NOT_FOUND,
+				"libraries of %s are installed by '%s', which is not in the image (on Debian: "
+				"apt-get install %s)",
+				lang->info.title, lang->install->tool, lang->install->package);
+	sbx_sha256_hex(&hash, ret);
+	return 0;
+}
+
 /* ---- asking the tool ---- */
 
-/* The first number with its points in what a tool printed: "go1.26.8 linux" has 1.26.8. */
-static bool parse_version(const char *text, char ret[SBX_VERSION_MAX])
+bool sbx_toolchain_parse_version(const char *text, char ret[SBX_VERSION_MAX])
 {
 	const char *start = strpbrk(text, "0123456789");
 	size_t len;
@@ -167,8 +231,8 @@ int sbx_toolchain_ask_in(struct sbx_session *session, const struct sbx_lang *lan
 	if (r < 0)
 		return sbx_wrap(err, "cannot ask %s for its version", lang->version[0]);
 	/* java and older tools answer on stderr. */
-	found = result->exit_code == 0 && (parse_version(result->out.data, ret) ||
-					   parse_version(result->errout.data, ret));
+	found = result->exit_code == 0 && (sbx_toolchain_parse_version(result->out.data, ret) ||
+					   sbx_toolchain_parse_version(result->errout.data, ret));
 	if (!found)
 		sbx_fail(err, SBX_E_UNAVAILABLE, "%s does not tell its version (exit code %d): %.160s",
 			 lang->version[0], result->exit_code, result->errout.data);

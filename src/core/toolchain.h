@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "lang/lang.h"
 
 #include <limits.h>
@@ -37,6 +38,16 @@ struct sbx_session;
 /* What a tool of a sandbox says of its version. SBX_E_NOT_FOUND: it is not there. */
 int sbx_toolchain_ask_in(struct sbx_session *session, const struct sbx_lang *lang,
 			 char ret[SBX_VERSION_MAX], struct sbx_error *err);
+
+/* The first number with its points in what a tool printed: "go1.26.8 linux" has 1.26.8. */
+bool sbx_toolchain_parse_version(const char *text, char ret[SBX_VERSION_MAX]);
+
+/*
+ * What tells the tools of a language, and its package manager, in a root file system from others, with the PATH
+ * there: any change of their files is another key. SBX_E_NOT_FOUND when they are not all there.
+ */
+int sbx_toolchain_key(const struct sbx_lang *lang, const char *root, const char *path,
+		      char ret[SBX_SHA256_HEX], struct sbx_error *err);
 
 /* 0 when every tool of the language is installed; SBX_E_NOT_FOUND names the package else. */
 int sbx_toolchain_check(const struct sbx_lang *lang, struct sbx_error *err);

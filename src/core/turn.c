@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 
 #define LOOK_MS 100 /* how often a waiting operation looks whether it was cancelled */
 
@@ -69,6 +70,31 @@ static void give_back(struct sbx_turn *turn)
 	pthread_mutex_unlock(&turn->lock);
 }
 
+/* ---- its loss ---- */
+
+const char *sbx_session_loss(struct sbx_session *s)
+{
+	struct sbx_error why;
+
+	if (!s->loss_known && sbx_place_failure(s->place, &why) < 0)
+		snprintf(s->loss, sizeof(s->loss), "%.*s", (int)sizeof(s->loss) - 1, why.msg);
+	s->loss_known = true;
+	return s->loss;
+}
+
+static int fail_gone(const struct sbx_session *s, struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_E_UNAVAILABLE,
+			"the sandbox of this session is gone%s%s; open a new session",
+			s->loss[0] ? ": " : "", s->loss);
+}
+
+int sbx_session_fail_lost(struct sbx_session *s, struct sbx_error *err)
+{
+	sbx_session_loss(s);
+	return fail_gone(s, err);
+}
+
 /* ---- operations ---- */
 
 int sbx_session_check(const struct sbx_session *s, struct sbx_error *err)
@@ -79,8 +105,7 @@ int sbx_session_check(const struct sbx_session *s, struct sbx_error *err)
 				"session",
 				(double)s->spec->limits[SBX_LIMIT_SESSION_MS] / 1000);
 	if (s->broken)
-		return sbx_fail(err, SBX_E_UNAVAILABLE,
-				"the sandbox of this session is gone; open a new session");
+		return fail_gone(s, err);
 	return 0;
 }
 
@@ -106,6 +131,8 @@ int sbx_session_begin(struct sbx_session *s, struct sbx_error *err)
 
 void sbx_session_end(struct sbx_session *s, int r, const struct sbx_error *err)
 {
+	if (s->link.lost && s->greeted && !s->broken)
+		sbx_session_loss(s);
 	if (s->link.lost || s->link.failed || (r < 0 && err->code == SBX_E_PROTOCOL))
 		s->broken = true;
 	give_back(&s->turn);

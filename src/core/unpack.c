@@ -52,8 +52,7 @@ static int wait_readable(struct unpack *u, struct sbx_error *err)
 		if (r == 0)
 			r = sbx_link_turn(&s->link, &wait, err);
 		if (r == 0 && s->link.lost)
-			r = sbx_fail(err, SBX_E_UNAVAILABLE,
-				     "the sandbox of this session is gone; open a new session");
+			r = sbx_session_fail_lost(s, err);
 	}
 	return r;
 }

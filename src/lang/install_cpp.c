@@ -100,7 +100,9 @@ const struct sbx_lang_install sbx_install_cpp = {
 	.example = "libfmt-dev",
 	.check = sbx_requirement_debian,
 	.shown = SBX_ARGV("/etc/apt", "/var/lib/apt", "/var/lib/dpkg"),
-	.hosts = SBX_ARGV("apt-get", "indextargets", "--format", "$(SITE)"),
+	/* What it would fetch; "indextargets" tells nothing where there are no lists yet, as in many images. */
+	.hosts = SBX_ARGV("apt-get", "-o", "Debug::NoLocking=1", "-o", "Dir::State::lists={home}/none", "-o",
+			  "Dir::Cache={home}/none", "--print-uris", "update"),
 	.env = SBX_ARGV("HOME={home}", "DEBIAN_FRONTEND=noninteractive"),
 	.steps = (const struct sbx_lang_step[]){
 		{0, SBX_ARGV("mkdir", "-p", "{home}/archives/partial", "{home}/lists/partial",

@@ -863,7 +863,7 @@ static void an_interpreter_that_is_missing_is_named(void **state)
 
 	assert_int_equal(sbx_spec_add_env(t->spec, "PATH=/nowhere", &err), 0);
 	refuse(t, "ruby", "main", "1", SBX_E_NOT_FOUND,
-	       test_has_image() ? "Ruby is not in the image"
+	       test_has_image() ? "has no Ruby"
 				: "Ruby is not installed (on Debian: apt-get install ruby)");
 	assert_int_equal(sbx_kernel_list(test_session(t), &list, &count, &err), 0);
 	assert_int_equal(count, 0);

@@ -10,6 +10,8 @@
  *	give-up FLAVOR PATH			a call whose sandbox is ended when stdin ends
  *	owner | judge LABEL | left LABELS STATE LOCAL
  *	sweep FLAVOR
+ *	leave FLAVOR ID...			containers that go by themselves, left until stdin ends
+ *	lost FLAVOR				a name of ours that nobody has any more, then a sweep at the end of stdin
  *	fill FLAVOR IMAGE VERSION		the agent's volume of that version; its name
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
@@ -19,8 +21,10 @@
 #include "backend/engine/container.h"
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
+#include "backend/engine/ours.h"
 #include "backend/engine/owner.h"
 #include "backend/engine/relay.h"
+#include "backend/engine/removal.h"
 #include "backend/engine/endpoint.h"
 #include "backend/engine/sweep.h"
 #include "base/embedded.h"
@@ -189,6 +193,7 @@ static void relay(struct engine_stream *stream, bool raw, bool half)
 	converse(fds[0], half);
 	close(fds[0]);
 	pthread_join(thread, NULL);
+	engine_stream_close(stream);
 	close(fds[1]);
 	printf("words '%s'%s\n", engine_relay_words(&relay, words), relay.malformed ? " malformed" : "");
 }
@@ -294,6 +299,38 @@ static int sweep(char **args)
 	return 0;
 }
 
+static int leave(char **args)
+{
+	struct engine_client *client;
+	struct sbx_error err;
+
+	if (engine_client_open(&client, flavor_of(args[0]), &err) < 0)
+		return say(&err);
+	for (char **id = args + 1; *id != NULL; id++) {
+		struct engine_container container = {.asked = NULL};
+
+		engine_ours_add(container.session);
+		snprintf(container.id, sizeof(container.id), "%s", *id);
+		engine_removal_leave(client, &container, false);
+	}
+	engine_client_close(client);
+	return getchar() == EOF ? 0 : 1;
+}
+
+/* Says its owner's label, a name that it has and one that it has no more. */
+static int lose(char **args)
+{
+	char owner[ENGINE_OWNER_MAX], kept[ENGINE_SESSION_MAX], lost[ENGINE_SESSION_MAX];
+
+	engine_ours_add(kept);
+	engine_ours_add(lost);
+	engine_ours_remove(lost);
+	printf("%s %s %s\n", engine_owner_format(owner), kept, lost);
+	fflush(stdout);
+	(void)!getchar();
+	return sweep(args);
+}
+
 static int fill(char **args)
 {
 	const struct sbx_embedded_file none = {0};
@@ -323,7 +360,8 @@ int main(int argc, char **argv)
 	} rows[] = {
 		{"endpoint", 1, show_endpoint}, {"calls", 2, make_calls}, {"clients", 2, make_clients},
 		{"stream", 2, open_stream}, {"give-up", 2, give_up}, {"owner", 0, show_owner},
-		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep},
+		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep}, {"leave", 2, leave},
+		{"lost", 1, lose},
 		{"fill", 3, fill},
 	};
 	int before;

@@ -4,6 +4,7 @@
 
 import json
 import subprocess
+import threading
 import unittest
 
 import peer
@@ -102,6 +103,78 @@ class Owners(unittest.TestCase):
             self.assertEqual([p.split("?")[0] for p in engine.paths() if p.startswith("DELETE")],
                              ["DELETE /v1.44/containers/aa", "DELETE /v1.44/containers/ff",
                               "DELETE /v1.44/containers/ae", "DELETE /v1.44/containers/af"])
+
+    def test_what_this_process_has_lost_goes_and_what_it_has_stays(self):
+        engine = peer.Engine()
+        self.addCleanup(engine.close)
+        process = subprocess.Popen([peer.PEER, "lost", "docker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env=peer.environment(DOCKER_HOST=engine.host))
+        owner, kept, lost = process.stdout.readline().split()
+
+        def entry(name, session):
+            return {"Id": name, "State": "running", "Labels": {
+                "llm-sandbox": "session", "llm-sandbox.owner": owner, "llm-sandbox.started": OLD, "llm-sandbox.session": session}}
+
+        # The last is of another copy of the library in the same process.
+        listed = [entry("aa", kept), entry("bb", lost), entry("cc", "f" * 32), entry("dd", "")]
+        for one in listed:
+            engine.answers["/containers/%s/json" % one["Id"]] = peer.answer(body=b'{"Path":"/.llm-sandbox/agent"}')
+            engine.answers["/containers/" + one["Id"]] = peer.answer("204 No Content")
+        engine.answers["/containers/json"] = peer.answer(body=json.dumps(listed).encode())
+        out, _ = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("1 removed", out)
+        self.assertEqual([p.split("?")[0] for p in engine.paths() if p.startswith("DELETE")], ["DELETE /v1.44/containers/bb"])
+
+    def test_a_list_that_fails_because_something_vanishes_is_asked_for_again(self):
+        said = []
+
+        def listing(*_):
+            said.append(1)
+            return peer.answer(body=b"[]") if len(said) > 3 else peer.answer("500 Oops", b'{"message":"no such container"}')
+
+        with peer.Engine({"/containers/json": listing}) as engine:
+            self.assertEqual(peer.ask("sweep", "docker", DOCKER_HOST=engine.host).lines, ["0 removed"])
+
+    def leave(self, answers, *ids):
+        engine = peer.Engine(answers)
+        self.addCleanup(engine.close)
+        process = subprocess.Popen([peer.PEER, "leave", "docker", *ids], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env=peer.environment(DOCKER_HOST=engine.host))
+        self.addCleanup(process.communicate)
+        return engine
+
+    def test_of_what_removes_itself_only_what_stays_is_removed_one_at_a_time(self):
+        under_way, most, done = [], [], threading.Event()
+
+        def remove(_, request):
+            under_way.append(request.path)
+            most.append(len(under_way))
+            if len(most) == 3:
+                done.set()
+            under_way.pop()
+            return peer.answer("204 No Content")
+
+        answers = {"/containers/" + name: remove for name in ("aa", "bb", "cc", "dd")}
+        answers["/containers/json"] = peer.answer(body=json.dumps([{"Id": i, "State": "running"} for i in ("bb", "cc", "dd")]).encode())
+        engine = self.leave(answers, "aa", "bb", "cc", "dd")
+        self.assertTrue(done.wait(peer.DEADLINE))
+        self.assertEqual(max(most), 1)
+        self.assertEqual(sorted(p.split("?")[0] for p in engine.paths() if p.startswith("DELETE")),
+                         ["DELETE /v1.44/containers/" + name for name in ("bb", "cc", "dd")])
+        self.assertEqual(len([p for p in engine.paths() if "/containers/json" in p]), 1)
+
+    def test_what_an_engine_does_not_remove_now_it_is_asked_again(self):
+        said, done = [], threading.Event()
+
+        def remove(*_):
+            said.append(1)
+            if len(said) == 1:
+                return peer.answer("500 Oops", b'{"message":"device or resource busy"}')
+            done.set()
+            return peer.answer("204 No Content")
+
+        self.leave({"/containers/aa": remove, "/containers/json": peer.answer(body=b'[{"Id":"aa","State":"dead"}]')}, "aa")
+        self.assertTrue(done.wait(peer.DEADLINE))
 
     def test_a_sweep_survives_nonsense(self):
         for body in (b"5", b'{"a":1}', b"[[[]]]", b'"x"', b"", b'[{"Id":"aa","Labels":5,"State":7}]'):

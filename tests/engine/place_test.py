@@ -154,6 +154,87 @@ class Places(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.removes(engine)
 
+    def test_an_image_that_is_removed_before_there_is_a_container_is_looked_for_again(self):
+        looks = []
+
+        def look(*_):
+            looks.append(1)
+            return answer(body=b'{"Id":"x","Config":{}}') if len(looks) == 1 else answer("404 Not Found", b'{"message":"no such image"}')
+
+        engine = self.engine({"/images/x/json": look, "/images/create": answer("404 Not Found", b'{"message":"manifest unknown"}'),
+                              "/containers/create": answer("404 Not Found", b'{"message":"No such image: x"}')})
+        self.fails(engine, "cannot pull the image 'x'", "there is no such image")
+
+    def old_volumes(self, listed):
+        mine = {}
+
+        def make(_, request):
+            mine.setdefault("name", json.loads(request.body)["Name"])
+            return answer("201 Created", b'{"Name":"x"}')
+
+        engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'), "/volumes/create": make,
+                              CONTAINER + "/archive": answer("200 OK"),
+                              "/volumes list": lambda *_: answer(body=json.dumps({"Volumes": listed(mine["name"])}).encode()),
+                              CONTAINER + "/start": answer("500 Oops", b'{"message":"enough"}')})
+        self.fails(engine, "enough")
+        return [p.split("/volumes/")[1] for p in engine.paths() if p.startswith("DELETE") and "/volumes/" in p], mine["name"]
+
+    def test_volumes_of_other_versions_that_nobody_uses_go(self):
+        def name(digit):
+            return "llm-sandbox-agent-%s-%s" % (digit * 16, "0" * 16)
+
+        def volume(name, created="2020-01-01T00:00:00Z", **labels):
+            return {"Name": name, "CreatedAt": created, "Labels": labels or None}
+
+        def listed(mine):
+            return [
+                volume(name("a")), volume(name("a") + "-whole", **{"llm-sandbox.filled": "2020-01-01T00:00:00Z"}),
+                # one that was never whole, and the times of another engine
+                volume(name("b"), "2020-01-01T00:00:00.123456789+01:00"),
+                # in use until lately, made lately, of a time that nobody understands
+                volume(name("c")), volume(name("c") + "-whole", **{"llm-sandbox.filled": "2999-01-01T00:00:00Z"}),
+                volume(name("d"), "2999-01-01T00:00:00Z"), volume(name("e"), "long ago"), volume(name("f"), ""),
+                # of somebody else
+                volume("llm-sandbox-agent-mine"), volume(name("a") + "-more"), volume("x" + name("a")), volume("llm-sandbox-agent-../x"),
+                # the one that was filled
+                volume(mine), 5, {"Name": 5}]
+
+        removed, _ = self.old_volumes(listed)
+        # The engine of this test says 404 of each, which is as good as gone.
+        self.assertEqual(removed, [name("a"), name("a") + "-whole", name("b"), name("b") + "-whole"])
+
+    def test_a_list_of_volumes_may_be_nonsense(self):
+        for body in (None, 5, {"a": []}, [[], {}, {"Name": None, "Labels": 5}]):
+            removed, _ = self.old_volumes(lambda _, body=body: body)
+            self.assertEqual(removed, [])
+
+    def test_somebody_elses_container_whose_exec_fails_is_left_as_it_was(self):
+        done, execs = threading.Event(), []
+
+        def execute(_, request):
+            execs.append(json.loads(request.body)["Cmd"])
+            if len(execs) == 1:
+                return answer("500 Oops", b'{"message":"no exec today"}')
+            return answer("201 Created", b'{"Id":"cd"}')
+
+        def start(*_):
+            done.set()
+            return answer("204 No Content")
+
+        inspect = answer(body=b'{"Id":"%s","State":{"Running":true},"Config":{"Env":[]}}' % ID.encode())
+        engine = self.engine({"/containers/box/json": inspect, CONTAINER + "/archive": answer("200 OK"),
+                              CONTAINER + "/exec": execute, "/exec/cd/start": start})
+        process = self.start(engine, "--container", "box")
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no exec today", err)
+        self.assertTrue(done.wait(peer.DEADLINE))
+        brought, emptied = [r for r in engine.requests if r.method == "PUT"]
+        self.assertGreater(len(brought.body), 10000)
+        self.assertLess(len(emptied.body), 10000)
+        self.assertEqual(execs[1], ["rm", "-rf", "--", execs[0][0].rsplit("/", 1)[0]])
+        self.assertRegex(execs[1][3], r"^/\.llm-sandbox-[0-9a-f]{16}$")
+        self.assertFalse(self.gone.is_set())
+
     def test_a_container_whose_files_are_read_is_one_that_a_sweep_knows(self):
         engine = self.engine({CONTAINER + "/export": answer("500 Oops", b'{"message":"disk broken"}')})
         done = subprocess.run([peer.PROGRAM, "image", "import", "x", "docker:x"], capture_output=True, text=True,
@@ -200,6 +281,10 @@ class Volumes(dict):
     """Every volume there is, unless "/volumes" says otherwise."""
 
     def get(self, path, default=None):
+        if path == "/volumes":
+            return super().get("/volumes list", answer(body=b'{"Volumes":null}'))
+        if path == "/volumes/create":
+            return super().get(path, answer("201 Created", b'{"Name":"x"}'))
         if re.match("/volumes/", path):
             return super().get("/volumes", answer(body=b'{"Name":"x"}'))
         return super().get(path, default)

@@ -285,4 +285,4 @@ class Podman(Pulls, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    peer.main("__main__", programs=2)
+    started.main()

@@ -135,4 +135,4 @@ class Podman(Ssh, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    peer.main("__main__", programs=2)
+    started.main()

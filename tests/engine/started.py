@@ -4,6 +4,7 @@
     with started.Docker() as engine: ...     or Podman(); its variables, its socket, its own client
 """
 
+import fcntl
 import http.client
 import io
 import json
@@ -11,7 +12,9 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -36,6 +39,25 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+
+
+def stand_alone():
+    """
+    Go on in a network of the test's own, where its servers have all ports to themselves, and dockerd a
+    bridge that is not the one of another dockerd of the machine.
+    """
+    if os.geteuid() == 0 and shutil.which("unshare") and "SBX_TEST_ALONE" not in os.environ:
+        os.environ["SBX_TEST_ALONE"] = "1"
+        os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
+    if os.geteuid() == 0:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            flags = struct.pack("16sh22x", b"lo", 0x41)  # IFF_UP | IFF_RUNNING
+            fcntl.ioctl(sock, 0x8914, flags)  # SIOCSIFFLAGS
+
+
+def main():
+    stand_alone()
+    peer.main("__main__", programs=2)
 
 
 def need(*programs):
@@ -205,11 +227,11 @@ class Started:
 
 class Docker(Started):
     flavor, variable, server, package = "docker", "DOCKER_HOST", "dockerd", "docker.io"
+    as_docker = []
 
     def command(self):
-        # No sandbox is on a network of the engine's, so that it need not change this machine's.
         return ["dockerd", "--data-root", self.folder + "/data", "--exec-root", self.folder + "/exec", "--pidfile",
-                self.folder + "/pid", "--bridge", "none", "--iptables=false", "--ip-forward=false", "--log-level",
+                self.folder + "/pid", "--iptables=false", "--ip-forward=false", "--log-level",
                 "warn", "-H", "unix://" + self.path]
 
     def own_client(self):
@@ -221,6 +243,7 @@ class Docker(Started):
 
 class Podman(Started):
     flavor, variable, server, package = "podman", "CONTAINER_HOST", "podman", "podman"
+    as_docker = ["--format", "docker"]
 
     def prepare(self):
         # Its own number of open files is more than many machines allow; a registry of a test has no TLS.
@@ -249,7 +272,8 @@ class Podman(Started):
         return ["podman", *self.places(), "system", "service", "--time=0", "unix://" + self.path]
 
     def own_client(self):
-        return ["podman", *self.places()]
+        # What it mounts is not for this machine to keep.
+        return ["unshare", "-m", "podman", *self.places()]
 
     def platform(self, name):
         system, processors = name.split("/")[:2]

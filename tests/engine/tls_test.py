@@ -114,4 +114,4 @@ class Tls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    peer.main("__main__", programs=2)
+    started.main()

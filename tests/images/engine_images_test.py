@@ -9,6 +9,7 @@ IMAGES_INSIDE is the one program of an image made by hand (inside.c).
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -197,9 +198,34 @@ class Ours(Case):
         self.good("image", "remove", language)
 
     def test_each_language(self):
-        for language in LANGUAGES:
+        # What they are made of is the same for every engine.
+        for language in LANGUAGES if BACKEND == "docker" else ["ruby"]:
             with self.subTest(language):
                 self.make(language)
+
+    def engine(self, *words):
+        url = {"docker": ("--host", os.environ.get("DOCKER_HOST", "")),
+               "podman": ("--url", os.environ.get("CONTAINER_HOST", ""))}[BACKEND]
+        words = [BACKEND, *(("--remote",) if BACKEND == "podman" else ()), *url, *words]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=1200, env={**self.env, "DOCKER_BUILDKIT": "0"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_containerfile_on_a_base_of_debian(self):
+        if not shutil.which(BACKEND):
+            self.skipTest("%s, which builds the Containerfile, is not installed" % BACKEND)
+        base, built = "sbx-test-base:%d" % os.getpid(), "sbx-test-ruby:%d" % os.getpid()
+        recipe = os.path.join(os.environ["SBX_SOURCE"], "images/ruby")
+        # This machine's own release, whose keys it has.
+        suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
+        subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", suite, self.folder + "/base.tar"], check=True, timeout=1200)
+        self.engine("import", self.folder + "/base.tar", base)
+        self.addCleanup(self.engine, "rmi", base)
+        self.engine("build", "--network", "host", "--build-arg", "BASE=" + base, "-f", recipe + "/Containerfile", "-t", built,
+                    recipe)
+        self.addCleanup(self.engine, "rmi", built)
+        image = ("--backend", BACKEND, "--image", built)
+        self.assertEqual(self.good("run", *image, "-l", "ruby", input=HELLO["ruby"]), "hello\n")
+        self.assertEqual(list(self.languages(*image)), ["ruby"])
 
 
 if __name__ == "__main__":

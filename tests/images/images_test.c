@@ -348,7 +348,7 @@ static void a_missing_tool_chain_is_said_to_be_the_images(void **state)
 	sbx_tool_chains_free(found, count);
 }
 
-static void libraries_are_refused_with_the_reason(void **state)
+static void libraries_need_the_tools_of_the_image(void **state)
 {
 	struct place *p = *state;
 	struct sbx_install how = {.language = "python",
@@ -357,7 +357,7 @@ static void libraries_are_refused_with_the_reason(void **state)
 
 	use(p, at(p, "image"));
 	assert_true(sbx_session_install(test_session(p->sandbox), &how, NULL, &err) < 0);
-	has(err.msg, "image");
+	has(err.msg, "the image has no tool chain for Python");
 }
 
 /* ---- archives ---- */
@@ -903,7 +903,7 @@ int main(void)
 		place_test(devices_of_an_image_are_none),
 		place_test(what_is_no_image_is_named),
 		place_test(a_missing_tool_chain_is_said_to_be_the_images),
-		place_test(libraries_are_refused_with_the_reason),
+		place_test(libraries_need_the_tools_of_the_image),
 		place_test(a_hostile_archive_stays_in_its_folder),
 		place_test(our_umask_closes_nothing),
 		place_test(sizes_are_limited),

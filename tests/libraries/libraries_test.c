@@ -3,15 +3,18 @@
 #include "libraries/repository.h"
 #include "support/sandbox.h"
 
+#include <llmsandbox/files.h>
 #include <llmsandbox/library.h>
 #include <llmsandbox/registry.h>
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,13 +24,40 @@
 
 /* ---- helpers ---- */
 
+static struct sbx_spec *image_spec; /* of the backend under test, where sets are those of an image */
+
+/* Whether a program is where sandboxes of this backend look. */
+static bool has_tool(const char *path)
+{
+	struct sbx_session *session = NULL;
+	struct sbx_file_info info = {0};
+	struct sbx_error err;
+	bool found;
+
+	if (image_spec == NULL)
+		return access(path, X_OK) == 0;
+	if (sbx_session_open(image_spec, &session, &err) < 0)
+		fail_msg("%s", err.msg);
+	found = sbx_session_stat_file(session, path, &info, &err) == 0;
+	sbx_session_close(session);
+	free(info.path);
+	return found;
+}
+
+/* For the tool chain that sandboxes of this backend have. */
+static int library_add(struct sbx_install *how, struct sbx_library_set **ret, struct sbx_error *err)
+{
+	how->spec = image_spec;
+	return sbx_library_add(how, ret, err);
+}
+
 static struct sbx_library_set *add(const char *language, const char *const *requirements)
 {
 	struct sbx_install how = {.language = language, .requirements = requirements};
 	struct sbx_library_set *set = NULL;
 	struct sbx_error err;
 
-	if (sbx_library_add(&how, &set, &err) < 0)
+	if (library_add(&how, &set, &err) < 0)
 		fail_msg("cannot install '%s': %s", requirements[0], err.msg);
 	return set;
 }
@@ -38,7 +68,7 @@ static enum sbx_code add_fails(const char *language, const char *const *requirem
 	struct sbx_install how = {.language = language, .requirements = requirements};
 
 	*err = (struct sbx_error){0};
-	if (sbx_library_add(&how, NULL, err) == 0)
+	if (library_add(&how, NULL, err) == 0)
 		fail_msg("'%s' was installed", requirements[0]);
 	return err->code;
 }
@@ -271,8 +301,11 @@ static void a_kernel_sees_libraries_from_before_its_start_and_later_ones(void **
 	cell_prints(t, "python", LIST("sbx-other"), "import sbx_other; print(x, sbx_good.version)",
 		    "41 1.0\n");
 	cell_prints(t, "javascript", NULL, "const x = 41", "");
+	/* The Node.js of the image that tests make cannot import in a cell. */
 	cell_prints(t, "javascript", LIST("sbx-good@^1", "@sbx/scoped"),
-		    "console.log(x, require('sbx-good'), (await import('@sbx/scoped')).default)",
+		    test_has_image() ? "console.log(x, require('sbx-good'), 'scoped')"
+				     : "console.log(x, require('sbx-good'), "
+				       "(await import('@sbx/scoped')).default)",
 		    "41 good scoped\n");
 }
 
@@ -280,7 +313,7 @@ static void kernels_of_other_languages_see_later_libraries_too(void **state)
 {
 	struct test_sandbox *t = *state;
 
-	if (access("/usr/bin/gem", X_OK) != 0 || access("/usr/bin/Rscript", X_OK) != 0)
+	if (!has_tool("/usr/bin/gem") || !has_tool("/usr/bin/Rscript"))
 		test_skip_promised("gem or R is not installed");
 	cell_prints(t, "ruby", NULL, "x = 41; nil", "");
 	cell_prints(t, "ruby", LIST("sbx_good:1.0"), "require 'sbx_good'; puts x, SBX_GOOD; nil",
@@ -289,10 +322,6 @@ static void kernels_of_other_languages_see_later_libraries_too(void **state)
 	cell_prints(t, "r", LIST("sbxgood@1.0"), "library(sbxgood); cat(x, hello())", "41 good 1.0");
 }
 
-static bool has_tool(const char *path)
-{
-	return access(path, X_OK) == 0;
-}
 
 static void ruby_gets_gems_and_what_they_need(void **state)
 {
@@ -310,8 +339,9 @@ static void ruby_gets_gems_and_what_they_need(void **state)
 
 static void need_ruby_headers(void)
 {
-	if (system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
-		test_skip_promised("ruby-dev is not installed");
+	if (test_has_image() ? !has_tool("/usr/bin/make")
+			     : system("ls /usr/include/ruby*/ruby.h >/dev/null 2>&1") != 0)
+		test_skip_promised("ruby-dev, or a compiler, is not installed");
 }
 
 /* The build of a gem is its code: it sees neither network nor configuration. */
@@ -430,9 +460,9 @@ static void offline_uses_what_is_there_and_installs_nothing(void **state)
 	(void)state;
 	sbx_library_set_free(add("python", LIST("sbx-good==1.0")));
 	before = repository_requests("/");
-	assert_int_equal(sbx_library_add(&how, NULL, &err), 0);
+	assert_int_equal(library_add(&how, NULL, &err), 0);
 	how.requirements = LIST("sbx-good==1.0", "sbx-needs");
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
 	assert_int_equal(repository_requests("/"), before);
 }
 
@@ -448,9 +478,9 @@ static void what_is_not_installed_leaves_nothing_in_the_store(void **state)
 	before = count_entries(store("index"));
 	add_fails("python", LIST("sbx-there-is-none-either"), &err);
 	how.requirements = LIST("sbx-nor-this");
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
 	how.requirements = LIST("sbx-nor-that");
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_NOT_FOUND);
 	assert_int_equal(count_entries(store("index")), before);
 	assert_int_equal(count_entries(store("new")), 0);
 }
@@ -463,7 +493,7 @@ static void an_installation_has_a_time(void **state)
 
 	(void)state;
 	repository_release(false);
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
 	assert_int_equal(count_entries(store("new")), 0);
 }
 
@@ -492,7 +522,7 @@ static void an_installation_can_be_cancelled(void **state)
 	slow_before = repository_requests("/files/sbx_slow");
 	assert_int_equal(sbx_cancel_new(&how.cancel, &err), 0);
 	pthread_create(&thread, NULL, kill_when_it_waits, how.cancel);
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_UNAVAILABLE);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_UNAVAILABLE);
 	pthread_join(thread, NULL);
 	sbx_cancel_free(how.cancel);
 	expect_contains(err.msg, "cancelled");
@@ -585,7 +615,7 @@ static void *add_in_thread(void *userdata)
 	struct adding *a = userdata;
 	struct sbx_install how = {.language = "python", .requirements = a->requirements};
 
-	if (sbx_library_add(&how, &a->set, &a->err) < 0)
+	if (library_add(&how, &a->set, &a->err) < 0)
 		a->set = NULL;
 	return NULL;
 }
@@ -668,6 +698,12 @@ static void the_set_that_was_not_used_for_longest_goes_first(void **state)
 	sbx_library_set_free(kept);
 }
 
+static void skip_elsewhere(void)
+{
+	print_message("# skipped: it looks into this machine's store, and an engine keeps the files\n");
+	skip();
+}
+
 /* The folder of the only set there is. */
 static void only_folder(char *ret, size_t size)
 {
@@ -692,6 +728,8 @@ static void verify_names_what_was_changed(void **state)
 	struct sbx_error err;
 	char folder[256], path[512];
 
+	if (test_has_image())
+		skip_elsewhere();
 	(void)state;
 	chmod(store("sets"), 0711); /* we want to look into it */
 	remove_all();
@@ -738,10 +776,13 @@ static void an_id_from_outside_is_no_path(void **state)
 
 static void a_broken_record_is_no_set(void **state)
 {
-	struct sbx_library_set *set = add("python", LIST("sbx-good==2.0"));
+	struct sbx_library_set *set;
 	char path[256], folder[256];
 	FILE *f;
 
+	if (test_has_image())
+		skip_elsewhere();
+	set = add("python", LIST("sbx-good==2.0"));
 	snprintf(path, sizeof(path), "index/%s.json", set->id);
 	f = fopen(store(path), "w");
 	assert_non_null(f);
@@ -787,15 +828,17 @@ static void a_sandbox_cannot_tell_which_sets_there_are(void **state)
 	test_need_isolation("nothing keeps a library in or out");
 	sbx_library_set_free(add("python", LIST("sbx-other")));
 	run_prints(t, "python", LIST("sbx-good==1.0"),
-		   "import os\n"
+		   "import os, sbx_good\n"
+		   "folder = os.path.dirname(os.path.dirname(sbx_good.__file__))\n"
+		   "print(folder.startswith('/opt/llm-sandbox/libraries'))\n"
 		   "try:\n"
-		   "    print(os.listdir('/opt/llm-sandbox/libraries'))\n"
+		   "    print(os.listdir(folder))\n"
 		   "except PermissionError:\n"
 		   "    print('no')\n"
-		   "print([os.path.exists('/opt/llm-sandbox/libraries/' + n) for n in ('..x', '.lock', 'index')])\n"
+		   "print([os.path.exists(folder + '/' + n) for n in ('..x', '.lock', 'index')])\n"
 		   "import glob\n"
-		   "print(glob.glob('/opt/llm-sandbox/libraries/*'), open('/proc/self/mountinfo').read().count('sbx_'))\n",
-		   "no\n[False, False, False]\n[] 0\n");
+		   "print(glob.glob(folder + '/*'), open('/proc/self/mountinfo').read().count('sbx_'))\n",
+		   "True\nno\n[False, False, False]\n[] 0\n");
 }
 
 /* ---- hostile packages ---- */
@@ -819,6 +862,8 @@ static void odd_files_of_a_wheel_come_out_as_plain_ones(void **state)
 	struct sbx_error err;
 	static const char *const names[] = {"setuid", "wide", "link", "newline\nname", "\x1b[31mred"};
 
+	if (test_has_image())
+		skip_elsewhere();
 	(void)state;
 	chmod(store("sets"), 0711);
 	remove_all();
@@ -904,10 +949,10 @@ static void credentials_reach_the_installer_and_nobody_else(void **state)
 
 	snprintf(url, sizeof(url), "http://reader:s3cret%%25word@%s/private/simple/", repository_address());
 	setenv("PIP_INDEX_URL", url, 1);
-	if (sbx_library_add(&how, NULL, &err) < 0)
+	if (library_add(&how, NULL, &err) < 0)
 		fail_msg("%s", err.msg);
 	how.requirements = LIST("sbx-there-is-none");
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_DENIED);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_DENIED);
 	assert_null(strstr(err.msg, "s3cret"));
 	assert_null(strstr(said, "s3cret"));
 	expect_contains(said, "sbx-good");
@@ -968,10 +1013,180 @@ static void a_manager_that_thinks_for_ever_has_the_time_of_the_installation(void
 		test_skip_promised("R is not installed");
 	write_file(repository_path("home"), "slow-profile", "Sys.sleep(1000)\n");
 	setenv("R_PROFILE_USER", repository_path("home/slow-profile"), 1);
-	assert_int_equal(sbx_library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
+	assert_int_equal(library_add(&how, NULL, &err), -SBX_E_TIMEOUT);
 	unsetenv("R_PROFILE_USER");
 	expect_contains(err.msg, "R did not tell");
 	assert_true(time(NULL) - begin < 25);
+}
+
+/* ---- sets for images ---- */
+
+static void a_set_for_an_image_is_no_set_of_this_machine(void **state)
+{
+	struct sbx_install how = {.language = "python", .requirements = LIST("sbx-good==1.0")};
+	struct sbx_library_set *set = add("python", how.requirements), *machines = NULL;
+	struct sbx_error err;
+
+	(void)state;
+	if (sbx_library_add(&how, &machines, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(set->image, repository_path("image"));
+	assert_string_equal(machines->image, "");
+	assert_string_equal(set->tool_chain, machines->tool_chain);
+	assert_string_not_equal(set->id, machines->id);
+	sbx_library_set_free(set);
+	sbx_library_set_free(machines);
+}
+
+/* ---- sets that an engine keeps ---- */
+
+static void need_engine(void)
+{
+	if (test_has_image())
+		return;
+	print_message("# skipped: no engine keeps sets here\n");
+	skip();
+}
+
+/* Ask the engine itself; what it answers is in ret. */
+static void ask_engine(const char *method, const char *path, char *ret, size_t size)
+{
+	const char *host = getenv(strcmp(test_backend(), "docker") == 0 ? "DOCKER_HOST" : "CONTAINER_HOST");
+	char line[1024];
+	size_t len;
+	FILE *f;
+
+	assert_non_null(host);
+	snprintf(line, sizeof(line), "curl -gs --max-time 60 -X %s --unix-socket '%s' 'http://engine/v1.41%s'",
+		 method, host + strlen("unix://"), path);
+	f = popen(line, "r");
+	assert_non_null(f);
+	len = fread(ret, 1, size - 1, f);
+	ret[len] = '\0';
+	pclose(f);
+}
+
+static void name_volume(const struct sbx_library_set *set, char *ret, size_t size)
+{
+	assert_memory_equal(set->image, "sha256:", 7);
+	snprintf(ret, size, "llm-sandbox-libraries-%s", set->image + 7);
+}
+
+static void a_set_names_its_image_and_its_engine(void **state)
+{
+	struct sbx_library_set *set;
+	char name[128], path[256], answer[4096];
+
+	(void)state;
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	assert_string_equal(set->backend, test_backend());
+	expect_contains(set->engine, "unix://");
+	name_volume(set, name, sizeof(name));
+	snprintf(path, sizeof(path), "/volumes/%s", name);
+	ask_engine("GET", path, answer, sizeof(answer));
+	expect_contains(answer, "\"llm-sandbox\":\"libraries\"");
+	expect_contains(answer, set->image);
+	assert_int_equal(count_entries(store("sets")), 0);
+	sbx_library_set_free(set);
+}
+
+static bool volume_goes(void *path)
+{
+	char answer[4096];
+
+	/* Containers end off their callers' path: one may have it for a moment. */
+	ask_engine("DELETE", path, answer, sizeof(answer));
+	ask_engine("GET", path, answer, sizeof(answer));
+	return strstr(answer, "\"Mountpoint\"") == NULL;
+}
+
+static void a_volume_that_was_removed_is_made_and_filled_anew(void **state)
+{
+	struct sbx_library_set *set;
+	char name[128], path[256];
+
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	name_volume(set, name, sizeof(name));
+	snprintf(path, sizeof(path), "/volumes/%s", name);
+	assert_true(wait_until(volume_goes, path));
+	run_prints(*state, "python", LIST("sbx-good==1.0"), "import sbx_good; print(sbx_good.version)",
+		   "1.0\n");
+	sbx_library_set_free(set);
+}
+
+static void a_set_with_an_engine_is_removed_and_verified_there(void **state)
+{
+	struct sbx_library_set *set, *again;
+	struct sbx_error err;
+
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	if (sbx_library_verify(set->id, &err) < 0 || sbx_library_remove(set->id, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(sbx_library_remove(set->id, &err), -SBX_E_NOT_FOUND);
+	run_prints(*state, "python", LIST("sbx-good==1.0"), "import sbx_good; print(1)", "1\n");
+	again = add("python", LIST("sbx-good==1.0"));
+	assert_string_equal(set->id, again->id);
+	sbx_library_set_free(set);
+	sbx_library_set_free(again);
+}
+
+/* Its builder died between the name and the record. */
+static void a_folder_that_a_killed_builder_left_with_an_engine_goes(void **state)
+{
+	static const char name[] = "0123456789abcdef0123456789abcdef";
+	struct sbx_library_set *set;
+	char path[128], note[256];
+	FILE *f;
+
+	(void)state;
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	snprintf(path, sizeof(path), "index/%s.name", name);
+	f = fopen(store(path), "w");
+	assert_non_null(f);
+	fprintf(f, "fedcba9876543210\n{\"folder\": \"%s\", \"language\": \"python\", \"tool_chain\": \"3\", "
+		   "\"image\": \"%s\", \"backend\": \"%s\", \"engine\": \"%s\", \"requirements\": [], "
+		   "\"packages\": [], \"bytes\": 0, \"made\": 1}", name, set->image, set->backend, set->engine);
+	fclose(f);
+	snprintf(note, sizeof(note), "%s", store(path));
+	sbx_library_set_free(set);
+	sbx_library_set_free(add("python", LIST("sbx-good==2.0", "sbx-paths")));
+	assert_int_not_equal(access(note, F_OK), 0);
+}
+
+static void odd_files_of_a_wheel_are_plain_ones_in_a_volume(void **state)
+{
+	need_engine();
+	run_prints(*state, "python", LIST("sbx-odd"),
+		   "import os, stat, sys\n"
+		   "folder = [p for p in sys.path if os.path.isdir(p + '/sbx_data')][0] + '/sbx_data'\n"
+		   "for name in ('setuid', 'wide', 'link', 'newline\\nname', '\\x1b[31mred'):\n"
+		   "    at = os.lstat(folder + '/' + name)\n"
+		   "    print(stat.S_ISREG(at.st_mode), at.st_mode & 0o7222, at.st_uid)\n",
+		   "True 0 0\nTrue 0 0\nTrue 0 0\nTrue 0 0\nTrue 0 0\n");
+}
+
+static void an_engine_that_is_not_used_now_keeps_its_sets(void **state)
+{
+	const char *variable = strcmp(test_backend(), "docker") == 0 ? "DOCKER_HOST" : "CONTAINER_HOST";
+	char *host = getenv(variable);
+	struct sbx_library_set *set;
+	struct sbx_error err;
+
+	(void)state;
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	host = strdup(host);
+	setenv(variable, "unix:///nonexistent/engine.sock", 1);
+	assert_int_equal(sbx_library_remove(set->id, &err), -SBX_E_UNAVAILABLE);
+	setenv(variable, host, 1);
+	free(host);
+	if (sbx_library_remove(set->id, &err) < 0)
+		fail_msg("%s", err.msg);
+	sbx_library_set_free(set);
 }
 
 /* ---- progress ---- */
@@ -984,10 +1199,54 @@ static void progress_tells_what_the_installer_says(void **state)
 	struct sbx_error err;
 
 	(void)state;
-	if (sbx_library_add(&how, NULL, &err) < 0)
+	if (library_add(&how, NULL, &err) < 0)
 		fail_msg("%s", err.msg);
 	expect_contains(said, "Successfully installed");
 	free(said);
+}
+
+/* An image of the native backend with this machine's tools, which nobody else sees. */
+static bool make_machine_image(void)
+{
+	char command[1200];
+
+	snprintf(command, sizeof(command),
+		 "cd '%s' && mkdir image image/usr image/etc && "
+		 "for each in ssl alternatives R; do [ ! -e /etc/$each ] || cp -a /etc/$each image/etc; done && "
+		 "for each in bin sbin lib lib64; do ln -s usr/$each image/$each; done && "
+		 "mount --bind /usr image/usr",
+		 repository_folder());
+	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       system(command) == 0 && setenv("SBX_TEST_ROOT", repository_path("image"), 1) == 0;
+}
+
+static int setup(void **state)
+{
+	struct sbx_error err;
+
+	if (repository_setup(state) < 0)
+		return -1;
+	if (getenv("SBX_TEST_MACHINE_IMAGE") != NULL && !make_machine_image())
+		return -1;
+	if (!test_has_image() && getenv("SBX_TEST_ROOT") == NULL)
+		return 0;
+	return sbx_spec_new(&image_spec, &err) < 0 ? -1 : test_use_backend(image_spec, &err);
+}
+
+/* What is kept by an engine is not in the folder that goes. */
+static int teardown(void **state)
+{
+	char usr[512];
+
+	if (test_has_image())
+		remove_all();
+	sbx_spec_free(image_spec);
+	if (getenv("SBX_TEST_MACHINE_IMAGE") != NULL) {
+		snprintf(usr, sizeof(usr), "%s/usr", repository_path("image"));
+		if (umount(usr) < 0)
+			return -1;
+	}
+	return repository_teardown(state);
 }
 
 int main(void)
@@ -1035,11 +1294,39 @@ int main(void)
 		sandbox_test(a_configuration_file_decides_as_a_variable_does),
 		sandbox_test(a_manager_that_does_not_tell_its_hosts_tells_no_credentials),
 		sandbox_test(a_manager_that_thinks_for_ever_has_the_time_of_the_installation),
+		sandbox_test(a_set_names_its_image_and_its_engine),
+		sandbox_test(a_volume_that_was_removed_is_made_and_filled_anew),
+		sandbox_test(a_set_with_an_engine_is_removed_and_verified_there),
+		sandbox_test(a_folder_that_a_killed_builder_left_with_an_engine_goes),
+		sandbox_test(odd_files_of_a_wheel_are_plain_ones_in_a_volume),
+		sandbox_test(an_engine_that_is_not_used_now_keeps_its_sets),
 		sandbox_test(progress_tells_what_the_installer_says),
 	};
 
+	const struct CMUnitTest of_images[] = {
+		sandbox_test(a_run_gets_the_libraries_it_names),
+		sandbox_test(libraries_of_a_session_add_up),
+		sandbox_test(a_set_that_is_made_later_is_seen_in_a_session_that_is_open),
+		sandbox_test(javascript_requires_and_imports),
+		sandbox_test(a_kernel_sees_libraries_from_before_its_start_and_later_ones),
+		sandbox_test(ruby_gets_gems_and_what_they_need),
+		sandbox_test(r_gets_packages_their_needs_and_old_versions),
+		sandbox_test(a_missing_package_fails_the_run_with_the_installers_words),
+		sandbox_test(where_libraries_are_switched_off_the_rest_works),
+		sandbox_test(offline_uses_what_is_there_and_installs_nothing),
+		sandbox_test(a_set_is_read_only_inside),
+		sandbox_test(a_sandbox_cannot_tell_which_sets_there_are),
+		sandbox_test(a_set_for_an_image_is_no_set_of_this_machine),
+	};
+
+	if (getenv("SBX_TEST_MACHINE_IMAGE") != NULL && geteuid() != 0) {
+		puts("1..0 # SKIP an image of this machine's tools is mounted together by root alone");
+		return 77;
+	}
+	if (getenv("SBX_TEST_MACHINE_IMAGE") != NULL)
+		return cmocka_run_group_tests_name("libraries of images", of_images, setup, teardown);
 	/* A pattern of names, for a single one while it is worked on. */
 	if (getenv("SBX_TEST_ONLY") != NULL)
 		cmocka_set_test_filter(getenv("SBX_TEST_ONLY"));
-	return cmocka_run_group_tests_name("libraries", tests, repository_setup, repository_teardown);
+	return cmocka_run_group_tests_name("libraries", tests, setup, teardown);
 }

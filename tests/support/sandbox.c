@@ -31,8 +31,11 @@ bool test_has_image(void)
 int test_use_backend(struct sbx_spec *spec, struct sbx_error *err)
 {
 	const char *image = getenv("SBX_TEST_IMAGE");
+	const char *root = getenv("SBX_TEST_ROOT");
 	int r = sbx_spec_set_backend(spec, test_backend(), err);
 
+	if (r == 0 && test_is_native() && root != NULL)
+		return sbx_spec_set_image(spec, root, err);
 	if (r < 0 || !test_has_image())
 		return r;
 	return sbx_spec_set_image(spec, image != NULL && image[0] != '\0' ? image : TEST_IMAGE, err);

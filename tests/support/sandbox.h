@@ -14,7 +14,7 @@
  *	return cmocka_run_group_tests(tests, NULL, NULL);
  *
  * The environment chooses: SBX_TEST_BACKEND (native), SBX_TEST_IMAGE (what containers are made of,
- * TEST_IMAGE), SBX_TEST_STRICT=1 (a promised capability that is missing fails instead of being
+ * TEST_IMAGE), SBX_TEST_ROOT (a folder that is the native backend's image), SBX_TEST_STRICT=1 (a promised capability that is missing fails instead of being
  * skipped), SBX_TEST_SIZE (quick, default, full).
  */
 #pragma once

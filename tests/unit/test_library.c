@@ -155,7 +155,7 @@ static void the_lines_of_trouble_tell_why(void **state)
 static void a_record_is_read_as_it_was_written(void **state)
 {
 	const char *const wanted[] = {"a", "b>=2", NULL};
-	struct sbx_library_set *set = sbx_set_new("python", "3.11", wanted, 1), *read = NULL;
+	struct sbx_library_set *set = sbx_set_new("python", "3.11", &(struct sbx_set_home){0}, wanted, 1), *read = NULL;
 	auto_free char *text = NULL;
 	char name[33];
 

@@ -66,6 +66,52 @@ static int name_places(struct engine_container *c, struct sbx_error *err)
 	return 0;
 }
 
+static bool is_exec_id(const char *id)
+{
+	return id != NULL && id[0] != '\0' && strlen(id) <= 128 &&
+	       strspn(id, "0123456789abcdef") == strlen(id);
+}
+
+static int exec_detached(struct engine_client *client, const struct engine_container *c, json_t *command,
+			 struct sbx_error *err)
+{
+	json_t *answer = NULL, *body = json_pack("{s:o, s:s, s:s}", "Cmd", command, "User", "0:0",
+						 "WorkingDir", "/");
+	char path[256];
+	const char *id;
+	int r;
+
+	snprintf(path, sizeof(path), "/containers/%s/exec", c->id);
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
+			&answer, err);
+	json_decref(body);
+	id = json_string_value(json_object_get(answer, "Id"));
+	if (r == 0 && is_exec_id(id)) {
+		snprintf(path, sizeof(path), "/exec/%s/start", id);
+		body = json_pack("{s:b, s:b}", "Detach", true, "Tty", false);
+		r = engine_call(client, &(struct engine_request){.method = "POST", .path = path,
+								  .body = body}, NULL, err);
+		json_decref(body);
+	}
+	json_decref(answer);
+	return r;
+}
+
+static void name_folder(const struct engine_container *c, char ret[64])
+{
+	snprintf(ret, 64, "%.*s", (int)(strrchr(c->program, '/') - c->program), c->program);
+}
+
+/* By its own rm(1): an engine's archive puts files and removes none. */
+static void remove_folder(struct engine_client *client, const struct engine_container *c)
+{
+	struct sbx_error ignored;
+	char folder[64];
+
+	name_folder(c, folder);
+	exec_detached(client, c, json_pack("[s, s, s, s]", "rm", "-rf", "--", folder), &ignored);
+}
+
 /* A place of our own in its root: what is mounted there an archive does not reach. */
 int engine_container_bring(struct engine_client *client, const struct engine_container *c,
 			   struct sbx_error *err)
@@ -74,10 +120,13 @@ int engine_container_bring(struct engine_client *client, const struct engine_con
 	char folder[64];
 	int r;
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(c->program + 1, "/"), c->program + 1);
-	engine_tar_add_folder(&tar, folder, 0755, 0, 0);
+	name_folder(c, folder);
+	engine_tar_add_folder(&tar, folder + 1, 0755, 0, 0);
 	engine_volume_pack(&tar, c->program + 1);
 	r = engine_container_put(client, c, "/", &tar, err);
+	/* Half of it may be there. */
+	if (r < 0)
+		remove_folder(client, c);
 	if (r < 0)
 		return sbx_wrap(err,
 				"cannot bring the agent into the container '%.80s', whose root must be "
@@ -87,7 +136,8 @@ int engine_container_bring(struct engine_client *client, const struct engine_con
 }
 
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err)
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err)
 {
 	const char *wanted = spec->container.id;
 	json_t *container = NULL;
@@ -106,7 +156,7 @@ int engine_container_adopt(struct engine_client *client, const struct sbx_spec *
 		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which container '%.128s' is",
 			     wanted);
 	if (r == 0)
-		*ret_env = json_incref(json_object_get(json_object_get(container, "Config"), "Env"));
+		*ret_description = json_incref(container);
 	json_decref(container);
 	return r;
 }
@@ -130,7 +180,7 @@ int engine_exec_attach(struct engine_client *client, const struct engine_contain
 			&answer, err);
 	json_decref(body);
 	id = json_string_value(json_object_get(answer, "Id"));
-	if (r == 0 && (id == NULL || strlen(id) > 128 || strspn(id, "0123456789abcdef") != strlen(id)))
+	if (r == 0 && !is_exec_id(id))
 		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say how the agent is called");
 	if (r == 0) {
 		snprintf(path, sizeof(path), "/exec/%s/start", id);
@@ -140,4 +190,16 @@ int engine_exec_attach(struct engine_client *client, const struct engine_contain
 	}
 	json_decref(answer);
 	return r;
+}
+
+/* The agent is in the way no more, even where the container has no rm(1). */
+void engine_container_withdraw(struct engine_client *client, const struct engine_container *c)
+{
+	auto_buf struct sbx_buf tar = SBX_BUF_INIT(ARCHIVE_MAX);
+	struct sbx_error ignored;
+
+	engine_tar_add(&tar, c->program + 1, 0, "", 0);
+	engine_tar_end(&tar);
+	engine_container_put(client, c, "/", &tar, &ignored);
+	remove_folder(client, c);
 }

@@ -4,6 +4,7 @@
 #include "backend/engine/known.h"
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,6 +17,8 @@
 #define HEADS_MAX	(64u << 10)
 #define STANDARD_MS	60000
 #define PING_MS		10000
+#define LONG_MS		120000 /* a call that may take longer is watched */
+#define SILENT_NS	(30 * SBX_NS_PER_S)
 #define PROGRAM_MS	30000 /* a ping that has to wait for the ssh program */
 #define OLDEST_VERSION	41 /* of 1.x: the first that has all that we use */
 #define NEWEST_VERSION	45 /* the last that we know */
@@ -28,6 +31,9 @@ struct call {
 	struct sbx_error *err;
 	bool stopped;	/* by on_piece; err is filled */
 	bool given_up;	/* by whoever is watched */
+	bool deaf;	/* the engine answers nothing else either */
+	uint64_t heard_ns; /* when something moved last */
+	curl_off_t moved;  /* how much had */
 	size_t heads;	/* bytes of headers so far */
 	bool podman;
 	char version[16], type[64], place[128], server[64]; /* headers */
@@ -97,17 +103,47 @@ static bool may_be_given_up(const struct engine_request *q)
 	return strcmp(q->method, "DELETE") != 0 && strncmp(q->path, creation, sizeof(creation) - 1) != 0;
 }
 
-static int on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+/* By another connection: this one is for what takes so long. */
+static bool is_deaf(const struct engine_client *client)
+{
+	struct engine_request ping = {.method = "HEAD", .path = "/_ping", .timeout_ms = PING_MS};
+	struct engine_client *other = NULL;
+	struct sbx_error ignored;
+	int r = engine_client_open_again(client, &other, &ignored);
+
+	if (r == 0)
+		r = engine_call(other, &ping, NULL, &ignored);
+	engine_client_close(other);
+	return r < 0;
+}
+
+/* A pull or a build may be silent for long, and has a limit of its own: is there still somebody? */
+static bool has_gone_deaf(struct call *call, curl_off_t moved)
+{
+	if (call->request->timeout_ms <= LONG_MS)
+		return false;
+	if (moved != call->moved || call->heard_ns == 0) {
+		call->moved = moved;
+		call->heard_ns = sbx_now_ns();
+	}
+	if (sbx_now_ns() - call->heard_ns < SILENT_NS)
+		return false;
+	call->heard_ns = sbx_now_ns();
+	return is_deaf(call->client);
+}
+
+static int on_progress(void *userdata, curl_off_t to_come, curl_off_t come, curl_off_t to_go, curl_off_t gone)
 {
 	struct call *call = userdata;
 	const struct engine_client *client = call->client;
 	struct pollfd fd = {.fd = client->watch_fd};
 
-	(void)a, (void)b, (void)c, (void)d;
+	(void)to_come, (void)to_go;
 	call->given_up = (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR))) ||
 			 (client->is_given_up != NULL && may_be_given_up(call->request) &&
 			  client->is_given_up(client->give_up_data));
-	return call->given_up;
+	call->deaf = !call->given_up && has_gone_deaf(call, come + gone);
+	return call->given_up || call->deaf;
 }
 
 /* ---- a call ---- */
@@ -207,6 +243,14 @@ static bool is_connecting(CURLcode code)
 	       code == CURLE_SSL_ISSUER_ERROR;
 }
 
+/* For messages: what is behind the question mark is ours, and long. */
+static int path_len(const char *path)
+{
+	size_t len = strcspn(path, "?");
+
+	return (int)(len < 128 ? len : 128);
+}
+
 /* Who does not like a certificate of ours says so with an alert at best, after we believe to be connected. */
 static const char *advise_tls(const struct engine_client *client)
 {
@@ -236,11 +280,18 @@ static int fail_transport(struct call *call, CURLcode code, struct sbx_error *er
 	if (call->heads > HEADS_MAX)
 		return sbx_fail(err, SBX_E_LIMIT, "%s answered %s %.128s with more than %u KiB of headers",
 				title, q->method, q->path, HEADS_MAX >> 10);
-	if (code == CURLE_OPERATION_TIMEDOUT)
+	if (call->deaf)
 		return sbx_fail(err, SBX_E_TIMEOUT,
-				"%s did not answer %s %.128s within %g s: is it busy, or stuck?", title,
-				q->method, q->path,
+				"%s has stopped answering in the middle of %s %.*s: is it busy, or stuck? Look at "
+				"it, or restart it",
+				title, q->method, path_len(q->path), q->path);
+	if (code == CURLE_OPERATION_TIMEDOUT) {
+		engine_known_suspect(client->key);
+		return sbx_fail(err, SBX_E_TIMEOUT,
+				"%s did not answer %s %.*s within %g s: is it busy, or stuck?", title,
+				q->method, path_len(q->path), q->path,
 				(double)(q->timeout_ms ? q->timeout_ms : STANDARD_MS) / 1000);
+	}
 	/* The ssh program connects while the first question waits. */
 	if (is_connecting(code) || (client->endpoint.command != NULL &&
 				    (client->version[0] == '\0' || client->line->words[0] != '\0')))
@@ -249,8 +300,12 @@ static int fail_transport(struct call *call, CURLcode code, struct sbx_error *er
 		return sbx_fail(err, SBX_E_PROTOCOL,
 				"what listens at %s does not speak HTTP, so it is no container engine; look at %s",
 				client->endpoint.name, client->endpoint.source);
-	return sbx_fail(err, SBX_E_UNAVAILABLE, "the connection to %s broke at %s %.128s: %s%s", title,
-			q->method, q->path,
+	/* What was asked for may have come to be all the same. */
+	if (strcmp(q->method, "GET") != 0)
+		engine_known_suspect(client->key);
+	return sbx_fail(err, SBX_E_UNAVAILABLE,
+			"the connection to %s broke at %s %.*s: %s%s; has it been restarted? Then try again", title,
+			q->method, path_len(q->path), q->path,
 			detail[0] ? engine_words_clean(detail, strlen(detail), words, sizeof(words))
 				  : client->curl->strerror(code),
 			advise_tls(client));
@@ -491,6 +546,11 @@ bool engine_client_is_local(const struct engine_client *client)
 bool engine_client_is_private(const struct engine_client *client)
 {
 	return engine_endpoint_is_private(&client->endpoint);
+}
+
+const char *engine_client_address(const struct engine_client *client)
+{
+	return client->endpoint.name;
 }
 
 bool engine_client_owner(const struct engine_client *client, uid_t *ret)

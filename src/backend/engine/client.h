@@ -62,11 +62,17 @@ int engine_client_open_again(const struct engine_client *client, struct engine_c
 /* What the engine turned out to be: Podman may stand behind DOCKER_HOST. */
 const struct engine_flavor *engine_client_flavor(const struct engine_client *client);
 
+/* "the Docker engine at unix:///run/docker.sock": for messages. */
+const char *engine_client_title(const struct engine_client *client, char ret[256]);
+
 /* Whether its socket is on this machine. */
 bool engine_client_is_local(const struct engine_client *client);
 
 /* Whether nobody on the way can read what is said to it. */
 bool engine_client_is_private(const struct engine_client *client);
+
+/* Where it is, as messages call it: "unix:///run/docker.sock". */
+const char *engine_client_address(const struct engine_client *client);
 
 /* Whose the socket is, where it is on this machine: who has started the engine, or root. */
 bool engine_client_owner(const struct engine_client *client, uid_t *ret);
@@ -108,6 +114,9 @@ ssize_t engine_stream_write(struct engine_stream *stream, const void *data, size
 
 /* Nothing more will be written; where TLS has no word for that, it is left to the close. */
 void engine_stream_shutdown(struct engine_stream *stream);
+
+/* Both directions end, for whoever waits at it too. From any thread, while it is not closed. */
+void engine_stream_hang_up(struct engine_stream *stream);
 
 /* That the engine itself says that there are frames. */
 bool engine_stream_is_framed(const struct engine_stream *stream);

@@ -47,9 +47,6 @@ void engine_line_prepare(const struct engine_client *client, struct engine_line 
 int engine_line_fail(const struct engine_client *client, const struct engine_line *line,
 		     CURLcode code, struct sbx_error *err);
 
-/* "the Docker engine at unix:///run/docker.sock": for messages. */
-const char *engine_client_title(const struct engine_client *client, char ret[256]);
-
 /* The sentence for a refusal with this status, whose body is text, with the engine's own words. */
 int engine_client_refused(const struct engine_client *client, unsigned int status, const char *text,
 			  size_t len, struct sbx_error *err);

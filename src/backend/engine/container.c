@@ -3,6 +3,7 @@
 
 #include "backend/engine/files.h"
 #include "backend/engine/runtime.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
 #include "base/auto.h"
 #include "base/buf.h"
@@ -11,9 +12,13 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define REMOVING_MAX 2
+#define REMOVAL_MS   20000
 
 /* What the agent needs until it drops them too: to become the user, to end its processes, to give it folders. */
 static const char *const capabilities[] = {"SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN"};
@@ -233,6 +238,18 @@ static void show_volumes(const struct sbx_spec *spec, json_t *o)
 		json_decref(volumes);
 }
 
+/* What a user shows there comes before it. */
+static void show_sets(const struct sbx_spec *spec, json_t *o)
+{
+	json_t *host = json_object_get(o, "HostConfig");
+
+	if (spec->container.sets == NULL || is_taken(host, ENGINE_SETS_MOUNT))
+		return;
+	json_array_append_new(json_object_get(host, "Binds"),
+			      json_sprintf("%s:" ENGINE_SETS_MOUNT ":%s", spec->container.sets,
+					   spec->sets_writable ? "rw" : "ro"));
+}
+
 /* The agent opens those that are ours, and gives all but /tmp to the user. */
 static void name_folders(const struct sbx_spec *spec, json_t *o)
 {
@@ -304,6 +321,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 	}
 	hide_resolver(o);
 	share_memory(spec, o);
+	show_sets(spec, o);
 	show_volumes(spec, o);
 	name_folders(spec, o);
 	return o;
@@ -311,6 +329,7 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 
 void engine_container_done(struct engine_container *container)
 {
+	engine_ours_remove(container->session);
 	json_decref(container->asked);
 	json_decref(container->volumes);
 	free(container->warnings);
@@ -391,12 +410,28 @@ static void open_loopback(const struct engine_client *client, json_t *container)
 	json_object_set_new(host, "Sysctls", json_pack("{s:s}", setting, "0"));
 }
 
-/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
-static void hide_names(const struct engine_client *client, json_t *container)
+/* What the user wishes of it the engine writes into its own file. */
+static bool is_wished(const struct sbx_spec *spec, const char *const *names)
 {
-	static const char *const files[][2] = {
-		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
-		{"/etc/resolv.conf", "nameserver 127.0.0.1\n"},
+	for (; *names != NULL; names++) {
+		const json_t *value = json_object_get(spec->container.runtime, *names);
+
+		if (value != NULL && !json_is_null(value))
+			return true;
+	}
+	return false;
+}
+
+/* Files of ours in place of those that tell of this machine's network, unless the user shows some there. */
+static void hide_names(const struct engine_client *client, const struct sbx_spec *spec,
+		       json_t *container)
+{
+	static const struct {
+		const char *path, *text;
+		const char *wishes[4];
+	} files[] = {
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", {"extra_hosts"}},
+		{"/etc/resolv.conf", "nameserver 127.0.0.1\n", {"dns", "dns_opt", "dns_search"}},
 	};
 	json_t *host = json_object_get(container, "HostConfig");
 
@@ -404,11 +439,12 @@ static void hide_names(const struct engine_client *client, json_t *container)
 	    strcmp(json_string_value(json_object_get(host, "NetworkMode")) ?: "", "none") != 0)
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		auto_free char *path = is_taken(host, files[i][0]) ? NULL : engine_file_with(files[i][1]);
+		bool is_ours = !is_taken(host, files[i].path) && !is_wished(spec, files[i].wishes);
+		auto_free char *path = is_ours ? engine_file_with(files[i].text) : NULL;
 
 		if (path != NULL)
 			json_array_append_new(json_object_get(host, "Binds"),
-					      json_sprintf("%s:%s:ro", path, files[i][0]));
+					      json_sprintf("%s:%s:ro", path, files[i].path));
 	}
 }
 
@@ -428,38 +464,69 @@ static int call_create(struct engine_client *client, const char *path, const jso
 			   ret_answer, err);
 }
 
-int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
-			    const char *image, struct engine_container *ret, struct sbx_error *err)
+/* Ask for what was described. */
+static int make(struct engine_client *client, struct engine_container *c, struct sbx_error *err)
 {
-	json_t *answer = NULL, *body;
-	char path[320];
+	json_t *answer = NULL;
+	int r = call_create(client, c->path, c->asked, &answer, err);
+
+	if (r == 0)
+		r = take_id(answer, c, err);
+	if (r == 0 && c->warnings == NULL)
+		c->warnings = join_warnings(answer);
+	json_decref(answer);
+	return r;
+}
+
+/* With what this very engine can have, and then without, where it turns out that it cannot. */
+static int make_safe(struct engine_client *client, const struct sbx_spec *spec,
+		     struct engine_container *c, struct sbx_error *err)
+{
 	size_t binds;
 	int r;
 
-	body = engine_container_describe(engine_client_flavor(client), spec, image, err);
-	if (body == NULL)
-		return -(int)err->code;
-	format_create(spec, path, sizeof(path));
-	open_loopback(client, body);
-	binds = json_array_size(json_object_get(json_object_get(body, "HostConfig"), "Binds"));
-	r = engine_seccomp_add(client, body, &ret->seccomp, err);
+	open_loopback(client, c->asked);
+	binds = json_array_size(json_object_get(json_object_get(c->asked, "HostConfig"), "Binds"));
+	r = engine_seccomp_add(client, c->asked, &c->seccomp, err);
+	if (r < 0)
+		return r;
 	/* That it can read the profile says that it sees the others. */
-	if (r == 0 && ret->seccomp.profile == ENGINE_PROFILE_OURS)
-		hide_names(client, body);
-	if (r == 0)
-		r = call_create(client, path, body, &answer, err);
-	if (r < 0 && engine_seccomp_give_up(body, &ret->seccomp, err)) {
-		show_names(body, binds);
-		r = call_create(client, path, body, &answer, err);
-	}
-	r = r < 0 ? explain(spec, r, err) : take_id(answer, ret, err);
-	if (r == 0) {
-		ret->asked = json_incref(body);
-		ret->warnings = join_warnings(answer);
-	}
-	json_decref(body);
-	json_decref(answer);
+	if (c->seccomp.profile == ENGINE_PROFILE_OURS)
+		hide_names(client, spec, c->asked);
+	r = make(client, c, err);
+	if (r == 0 || !engine_seccomp_give_up(c->asked, &c->seccomp, err))
+		return r;
+	show_names(c->asked, binds);
+	return make(client, c, err);
+}
+
+/* The name is among ours before the engine hears it: the sweep takes none that is under way. */
+int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
+			    const char *image, struct engine_container *ret, struct sbx_error *err)
+{
+	struct engine_container c = {
+		.asked = engine_container_describe(engine_client_flavor(client), spec, image, err)};
+	int r;
+
+	if (c.asked == NULL)
+		return -(int)err->code;
+	engine_ours_add(c.session);
+	json_object_set_new(json_object_get(c.asked, "Labels"), ENGINE_LABEL_SESSION,
+			    json_string(c.session));
+	format_create(spec, c.path, sizeof(c.path));
+	r = explain(spec, make_safe(client, spec, &c, err), err);
+	if (r < 0)
+		engine_container_done(&c);
+	else
+		*ret = c;
 	return r;
+}
+
+int engine_container_create_again(struct engine_client *client, struct engine_container *container,
+				  struct sbx_error *err)
+{
+	container->id[0] = '\0';
+	return make(client, container, err);
 }
 
 int engine_container_put(struct engine_client *client, const struct engine_container *container,
@@ -523,17 +590,43 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 	return engine_stream_open(client, path, NULL, ret, err);
 }
 
+/* ---- removal ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned int removing;
+
+static void take_turn(void)
+{
+	pthread_mutex_lock(&lock);
+	while (removing == REMOVING_MAX)
+		pthread_cond_wait(&changed, &lock);
+	removing++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void leave_turn(void)
+{
+	pthread_mutex_lock(&lock);
+	removing--;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
 int engine_container_remove(struct engine_client *client, const struct engine_container *container,
 			    struct sbx_error *err)
 {
 	char path[256];
 	int r;
 
-	if (container->program[0] != '\0')
+	if (container->program[0] != '\0' || container->id[0] == '\0')
 		return 0;
 	/* With the volumes that the image has declared and nobody has named. */
 	snprintf(path, sizeof(path), "/containers/%s?force=1&v=1", container->id);
-	r = call(client, "DELETE", path, 404, err);
+	take_turn();
+	r = engine_call(client, &(struct engine_request){.method = "DELETE", .path = path, .accept = 404,
+							 .timeout_ms = REMOVAL_MS}, NULL, err);
+	leave_turn();
 	/* It removes itself at the same time. */
 	return r < 0 && engine_status(client) == 409 ? 0 : r;
 }

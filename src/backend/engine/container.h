@@ -9,6 +9,8 @@
 
 #include "backend/backend.h"
 #include "backend/engine/client.h"
+#include "backend/engine/labels.h"
+#include "backend/engine/ours.h"
 #include "backend/engine/seccomp.h"
 #include "backend/spec.h"
 
@@ -16,6 +18,8 @@
 
 struct engine_container {
 	char id[ENGINE_ID_MAX];
+	char session[ENGINE_SESSION_MAX]; /* its name among ours, until it is gone; "": somebody else's */
+	char path[320];	    /* of the request that made it */
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
 	json_t *volumes;    /* what its image declares as such, owned; or NULL */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
@@ -36,15 +40,20 @@ json_t *engine_container_describe(const struct engine_flavor *flavor, const stru
 int engine_container_create(struct engine_client *client, const struct sbx_spec *spec,
 			    const char *image, struct engine_container *ret, struct sbx_error *err);
 
+/* Another one like it, in its place, where that could not be started. */
+int engine_container_create_again(struct engine_client *client, struct engine_container *container,
+				  struct sbx_error *err);
+
 /* Its "Id", which becomes a part of paths; false when it says none that is one. */
 bool engine_container_take_id(const json_t *answer, struct engine_container *ret);
 
 /*
- * Use one that is there (attach.c): it is started when it is stopped. *ret_env has the variables of the
- * container.
+ * Use one that is there (attach.c): it is started when it is stopped. *ret_description is what the engine says
+ * of it, the caller's.
  */
 int engine_container_adopt(struct engine_client *client, const struct sbx_spec *spec,
-			   struct engine_container *ret, json_t **ret_env, struct sbx_error *err);
+			   struct engine_container *ret, json_t **ret_description,
+			   struct sbx_error *err);
 
 /* Bring the agent into it, which removes itself when it runs: the last that is done before. */
 int engine_container_bring(struct engine_client *client, const struct engine_container *container,
@@ -62,6 +71,12 @@ int engine_container_make_folders(struct engine_client *client, const struct sbx
 int engine_container_put(struct engine_client *client, const struct engine_container *container,
 			 const char *folder, const struct sbx_buf *tar, struct sbx_error *err);
 
+/*
+ * What was brought into somebody else's container is to go again, because no agent came to life there that
+ * would do it: by the container's own rm(1), and where it has none, of the agent nothing is left but its name.
+ */
+void engine_container_withdraw(struct engine_client *client, const struct engine_container *container);
+
 /* Start it; its stream must be attached before. */
 int engine_container_start(struct engine_client *client, const struct engine_container *container,
 			   struct sbx_error *err);
@@ -70,7 +85,11 @@ int engine_container_start(struct engine_client *client, const struct engine_con
 int engine_container_attach(struct engine_client *client, const struct engine_container *container,
 			    struct engine_stream **ret, struct sbx_error *err);
 
-/* Kill it if it runs, and remove it; no error when it is gone. Somebody else's stays as it is. */
+/*
+ * Kill it if it runs, and remove it; no error when it is gone. Somebody else's stays as it is. Of this
+ * process few ask that at the same time: the others wait. One that was started removes itself when its
+ * agent ends, and is not to be removed meanwhile (removal.h).
+ */
 int engine_container_remove(struct engine_client *client, const struct engine_container *container,
 			    struct sbx_error *err);
 
@@ -134,10 +153,14 @@ int engine_print_plan(const struct sbx_spec *spec, const struct engine_flavor *f
 void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX]);
 
 /*
- * Whether it is there and whole. An engine makes a volume before anything is in it, and makes one that
+ * Whether it is there and whole; once a week that is noted with the engine, where other versions of this
+ * program remove what nobody has used for two months, as this one does. An engine makes a volume before anything is in it, and makes one that
  * was removed anew, empty: what says that it is whole is a second volume, made when all is in the first.
  */
 bool engine_volume_is_whole(struct engine_client *client, const struct sbx_spec *spec);
+
+/* Whether it was filled in the last seconds. */
+bool engine_volume_is_fresh(struct engine_client *client, const struct sbx_spec *spec);
 
 /* It was not what it was taken for: it is filled again the next time. */
 void engine_volume_distrust(struct engine_client *client, const struct sbx_spec *spec);
@@ -146,8 +169,8 @@ void engine_volume_distrust(struct engine_client *client, const struct sbx_spec 
 void engine_volume_pack(struct sbx_buf *tar, const char *name);
 
 /*
- * Make it with the agent in it, by way of a container of this image that is never started. Of several
- * programs that do so at once one fills it, and the others wait.
+ * Make it with the agent in it, by way of a container of this image that is never started. Of all processes
+ * that would, on whichever machine, one does: the container's name is its lock.
  */
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
 		       struct sbx_error *err);

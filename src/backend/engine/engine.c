@@ -13,6 +13,8 @@
 #include "backend/engine/known.h"
 #include "backend/engine/leaving.h"
 #include "backend/engine/relay.h"
+#include "backend/engine/removal.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/sweep.h"
 #include "backend/image_env.h"
 #include "backend/ops.h"
@@ -22,6 +24,7 @@
 #include "base/strv.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -34,6 +37,9 @@
 #define FAILURE_MS 10000 /* to hear from the engine why there is no agent */
 #define AGENT_NS   (60 * SBX_NS_PER_S) /* for how long its volume is taken to be there still */
 #define REMOVAL_MS 20000
+#define AGAIN_MAX  2
+#define PING_MS	   3000
+#define AGENT	   ENGINE_AGENT_FOLDER "/agent"
 
 struct engine_place {
 	struct sbx_place base;
@@ -44,6 +50,8 @@ struct engine_place {
 	struct sbx_spec spec; /* what of it lives as long as a session; its mounts' paths do not */
 	char *workdir;	      /* the spec's, or of our own in somebody else's container */
 	char **env;	      /* of the image */
+	struct sbx_place_sets sets; /* folder "": none are shown */
+	char sets_volume[ENGINE_SETS_VOLUME_MAX];
 	char *commit_tag;     /* or NULL */
 	char *writable[WIRE_WRITABLE_MAX];
 	size_t writable_count;
@@ -55,7 +63,7 @@ struct engine_place {
 	bool leaving; /* the process waits for that (leaving.h) */
 	bool over;    /* the thread has ended, or was never started */
 	bool closed;  /* nobody but the thread has the place any more */
-	struct sbx_error failure; /* why it was not started; else .code is SBX_OK */
+	struct sbx_error failure; /* why it was not started; else .code is SBX_OK; the threads' before that */
 };
 
 static struct engine_place *engine(const struct sbx_place *place)
@@ -133,6 +141,17 @@ static void engine_close(struct sbx_place *place)
 	leave(p, &p->closed);
 }
 
+/* What was made has no agent that would end it. */
+static void give_up(struct engine_place *p)
+{
+	struct sbx_error ignored;
+
+	if (p->container.asked == NULL)
+		engine_container_withdraw(p->client, &p->container);
+	else if (engine_container_remove(p->client, &p->container, &ignored) < 0)
+		engine_removal_leave(p->client, &p->container, true);
+}
+
 /* ---- the thread ---- */
 
 static void commit(struct engine_place *p)
@@ -157,6 +176,7 @@ static void remove_image(struct engine_place *p)
 	request.path = path;
 	engine_call(p->client, &request, NULL, &ignored);
 	engine_image_remove(p->client, p->image.name);
+	engine_sets_remove(p->client, p->image.id, &ignored);
 }
 
 static void settle(struct engine_place *p)
@@ -176,19 +196,13 @@ static void note_asked(struct engine_place *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The session hears of it by its stream's end, and asks why. */
+/* Nothing will come of the stream. */
 static void fail_start(struct engine_place *p, const struct sbx_error *err)
 {
 	/* What may be missing is looked for again the next time. */
 	engine_known_set_agent(engine_client_key(p->client), 0);
-	if (strstr(err->msg, ENGINE_AGENT_FOLDER "/agent") != NULL)
-		engine_volume_distrust(p->client, &p->spec);
-	pthread_mutex_lock(&p->lock);
 	p->failure = *err;
-	p->settled = true;
-	pthread_cond_broadcast(&p->changed);
-	pthread_mutex_unlock(&p->lock);
-	shutdown(p->relay.fd, SHUT_RDWR);
+	engine_stream_hang_up(p->relay.stream);
 }
 
 /* A place that is killed meanwhile does not wait for the engine. */
@@ -198,14 +212,14 @@ static void *start_main(void *arg)
 	struct sbx_error err;
 	int r;
 
+	/* Beside the start, which takes longer: a program that runs for a moment is not held up at its end. */
+	engine_sweep_soon(p->client);
 	/* What is to be committed must have been started. */
 	engine_client_watch(p->client, p->commit_tag == NULL ? p->relay.fd : -1);
 	r = engine_container_start(p->client, &p->container, &err);
 	engine_client_watch(p->client, -1);
 	if (r < 0)
 		fail_start(p, &err);
-	else
-		engine_sweep_soon(p->client);
 	p->started = r == 0;
 	return NULL;
 }
@@ -229,19 +243,91 @@ static void start_and_relay(struct engine_place *p)
 		pthread_join(starter, NULL);
 	if (p->started)
 		note_asked(p);
+	engine_stream_close(p->relay.stream);
+	p->relay.stream = NULL;
+}
+
+/* It is in a volume, and somebody may have emptied that since it was seen to be whole. */
+static bool lacks_agent(const struct engine_place *p, const struct sbx_error *failure)
+{
+	char words[ENGINE_WORDS_MAX];
+
+	if (p->relay.heard || p->container.asked == NULL)
+		return false;
+	engine_relay_words(&p->relay, words);
+	return strstr(failure->code != SBX_OK ? failure->msg : words, AGENT) != NULL ||
+	       strstr(failure->msg, "open executable") != NULL; /* crun's, of one that is being written */
+}
+
+static bool is_wanted(const struct engine_place *p)
+{
+	struct pollfd fd = {.fd = p->relay.fd};
+
+	return poll(&fd, 1, 0) >= 0 && (fd.revents & (POLLHUP | POLLERR)) == 0;
+}
+
+/*
+ * Fill the volume, and make another container like the one that found it empty. The first time it may
+ * be enough that somebody else has filled it meanwhile: who fills it takes it away from others for a moment.
+ */
+static int make_again(struct engine_place *p, bool first, struct sbx_error *err)
+{
+	int r;
+
+	engine_known_set_agent(engine_client_key(p->client), 0);
+	if (!first || !engine_volume_is_fresh(p->client, &p->spec))
+		engine_volume_distrust(p->client, &p->spec);
+	r = engine_container_remove(p->client, &p->container, err);
+	if (r == 0)
+		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
+	if (r == 0)
+		r = engine_container_create_again(p->client, &p->container, err);
+	if (r == 0 && p->spec.container.commit)
+		r = engine_container_make_folders(p->client, &p->spec, &p->container, err);
+	return r < 0 ? r : engine_container_attach(p->client, &p->container, &p->relay.stream, err);
+}
+
+/* What the session has said so far has not been taken from its socket, so it does not notice. */
+static void start_again(struct engine_place *p, bool first)
+{
+	struct sbx_error ignored;
+
+	if (make_again(p, first, &ignored) < 0)
+		return;
+	p->failure.code = SBX_OK;
+	p->relay.words_len = 0;
+	start_and_relay(p);
+}
+
+/* The session hears of the end of its stream, and asks why. */
+static void tell(struct engine_place *p)
+{
+	shutdown(p->relay.fd, SHUT_RDWR);
+	settle(p);
+}
+
+/* One whose agent has spoken goes by itself; see removal.h. */
+static void end_container(struct engine_place *p)
+{
+	if (p->relay.heard && p->container.asked == NULL)
+		return;
+	if (p->started && p->relay.heard && !p->relay.malformed && !p->spec.container.commit)
+		engine_removal_leave(p->client, &p->container, false);
+	else
+		give_up(p);
 }
 
 static void *thread_main(void *arg)
 {
 	struct engine_place *p = arg;
-	struct sbx_error ignored;
 
 	start_and_relay(p);
-	shutdown(p->relay.fd, SHUT_RDWR);
-	settle(p);
+	for (int i = 0; i < AGAIN_MAX && lacks_agent(p, &p->failure) && is_wanted(p); i++)
+		start_again(p, i == 0);
+	tell(p);
 	if (p->started && p->commit_tag != NULL)
 		commit(p);
-	engine_container_remove(p->client, &p->container, &ignored);
+	end_container(p);
 	note_asked(p);
 	if (p->image.made_here && !p->spec.container.keep_template)
 		remove_image(p);
@@ -319,7 +405,6 @@ static int prepare(struct engine_place *p, struct sbx_error *err)
 
 static int make_container(struct engine_place *p, struct sbx_error *err)
 {
-	struct sbx_error ignored;
 	int r = 0;
 
 	if (!has_volume(p->client, &p->spec))
@@ -331,8 +416,26 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	p->container.passes_limits_by = !engine_sets_limits(p->client);
 	r = prepare(p, err);
 	if (r < 0)
-		engine_container_remove(p->client, &p->container, &ignored);
+		give_up(p);
 	return r;
+}
+
+/* Where it cannot be had, libraries come another way. */
+static void find_sets(struct engine_place *p)
+{
+	struct sbx_error ignored;
+
+	if (!p->spec.no_libraries && engine_sets_name(p->image.id, p->sets_volume) &&
+	    engine_sets_make(p->client, p->image.id, &ignored) == 0)
+		p->spec.container.sets = p->sets_volume;
+}
+
+static void note_sets(struct engine_place *p)
+{
+	if (p->spec.container.sets == NULL || !engine_sets_are_shown(p->container.asked, p->sets_volume))
+		return;
+	snprintf(p->sets.folder, sizeof(p->sets.folder), "%s", ENGINE_SETS_FOLDER);
+	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
 }
 
 static bool is_committed(const json_t *config)
@@ -344,7 +447,7 @@ static bool is_committed(const json_t *config)
 }
 
 /* The image is ours to remove again where it was made for this. */
-static int create(struct engine_place *p, struct sbx_error *err)
+static int create_once(struct engine_place *p, struct sbx_error *err)
 {
 	const struct sbx_container *c = &p->spec.container;
 	int r = engine_image_get(p->client, &p->spec, &p->image, err);
@@ -356,11 +459,31 @@ static int create(struct engine_place *p, struct sbx_error *err)
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
+	find_sets(p);
 	if (r == 0)
 		r = make_container(p, err);
+	if (r == 0)
+		note_sets(p);
 	if (r < 0 && p->image.made_here && !c->keep_template)
 		engine_image_remove(p->client, p->image.name);
 	return r;
+}
+
+/* Of an image that somebody removes between the look and the container: get it anew, or say that it is missing. */
+static int create(struct engine_place *p, struct sbx_error *err)
+{
+	int r = create_once(p, err);
+
+	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL ||
+	    p->spec.container.dockerfile != NULL)
+		return r;
+	sbx_strv_free(p->env);
+	free(p->commit_tag);
+	engine_image_done(&p->image);
+	p->env = NULL;
+	p->commit_tag = NULL;
+	p->image = (struct engine_image){0};
+	return create_once(p, err);
 }
 
 static int work_in(struct engine_place *p, const char *folder, struct sbx_error *err)
@@ -380,12 +503,17 @@ static int work_in(struct engine_place *p, const char *folder, struct sbx_error 
  */
 static int adopt(struct engine_place *p, struct sbx_error *err)
 {
-	json_t *env = NULL;
-	int r = engine_container_adopt(p->client, &p->spec, &p->container, &env, err);
+	json_t *description = NULL;
+	int r = engine_container_adopt(p->client, &p->spec, &p->container, &description, err);
 
-	if (r == 0)
-		r = sbx_image_env_make(env, p->spec.container.environment, &p->env, err);
-	json_decref(env);
+	if (r == 0) {
+		/* What is installed for it is so with the tools of its image. */
+		snprintf(p->image.id, sizeof(p->image.id), "%s",
+			 json_string_value(json_object_get(description, "Image")) ?: "");
+		r = sbx_image_env_make(json_object_get(json_object_get(description, "Config"), "Env"),
+				    p->spec.container.environment, &p->env, err);
+	}
+	json_decref(description);
 	if (r == 0)
 		r = find_user(p, err);
 	if (r == 0 && strcmp(p->workdir, "/sandbox") == 0)
@@ -398,15 +526,17 @@ static int adopt(struct engine_place *p, struct sbx_error *err)
 
 static int attach(struct engine_place *p, struct sbx_error *err)
 {
-	struct sbx_error ignored;
 	int r = engine_container_attach(p->client, &p->container, &p->relay.stream, err);
 
+	/* Podman looks for the program when a container is attached to, and not when it is started. */
+	for (int i = 0; i < AGAIN_MAX && r < 0 && lacks_agent(p, err); i++)
+		r = make_again(p, i == 0, err);
 	/* From here on it is killing the place that ends it. */
 	engine_client_give_up_when(p->client, NULL, NULL);
 	if (r == 0)
 		r = start_thread(p, err);
 	if (r < 0)
-		engine_container_remove(p->client, &p->container, &ignored);
+		give_up(p);
 	return r;
 }
 
@@ -440,6 +570,7 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 		return sbx_fail_errno(err, ENOMEM, "cannot make a container");
 	p->base = (struct sbx_place){.backend = spec->backend, .stream_fd = -1};
 	p->relay.fd = -1;
+	p->relay.hold = true;
 	p->over = true;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
@@ -522,9 +653,41 @@ static const char *engine_image_id(const struct sbx_place *place)
 	return p->image.id[0] != '\0' ? p->image.id : NULL;
 }
 
+static const struct sbx_place_sets *engine_shown_sets(const struct sbx_place *place)
+{
+	const struct engine_place *p = engine(place);
+
+	return p->sets.folder[0] != '\0' ? &p->sets : NULL;
+}
+
 static const char *engine_commit_tag(const struct sbx_place *place)
 {
 	return engine(place)->commit_tag;
+}
+
+/* A sandbox may have ended because its engine has. The place's own client is its thread's. */
+static int ask_engine(const struct engine_place *p, struct sbx_error *err)
+{
+	struct engine_client *client = NULL;
+	int r = engine_client_open_again(p->client, &client, err);
+
+	if (r == 0)
+		r = engine_call(client, &(struct engine_request){.method = "HEAD", .path = "/_ping",
+								 .timeout_ms = PING_MS}, NULL, err);
+	engine_client_close(client);
+	return r;
+}
+
+/* Neither the agent has spoken, nor has the engine said why. */
+static int fail_silent(const struct engine_place *p, struct sbx_error *err)
+{
+	char title[256];
+
+	return sbx_fail(err, SBX_E_TIMEOUT,
+			"%s did not start the container in time: is it busy, or stuck? Look at it (%s ps), and "
+			"at its log",
+			engine_client_title(p->client, title),
+			engine_client_flavor(p->client)->name);
 }
 
 static int engine_failure(struct sbx_place *place, struct sbx_error *err)
@@ -532,6 +695,7 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 	struct engine_place *p = engine(place);
 	char words[ENGINE_WORDS_MAX];
 	struct timespec until = sbx_timespec(0);
+	bool settled;
 	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -539,15 +703,18 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 	pthread_mutex_lock(&p->lock);
 	while (!p->settled && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
 		;
-	if (p->failure.code != SBX_OK) {
+	settled = p->settled;
+	if (!settled) {
+		r = fail_silent(p, err);
+	} else if (p->failure.code != SBX_OK) {
 		*err = p->failure;
 		r = -(int)err->code;
-	} else if (p->settled && engine_relay_words(&p->relay, words)[0] != '\0') {
+	} else if (engine_relay_words(&p->relay, words)[0] != '\0') {
 		r = sbx_fail(err, SBX_E_UNAVAILABLE, "the container did not start the agent: %.300s",
 			     words);
 	}
 	pthread_mutex_unlock(&p->lock);
-	return r;
+	return r == 0 && settled ? ask_engine(p, err) : r;
 }
 
 static void engine_usage(struct sbx_place *place, struct sbx_place_usage *ret)
@@ -606,10 +773,13 @@ FUNCTIONS(podman)
 
 #define BACKEND(flavor)                                                                           \
 	{                                                                                         \
-		.name = #flavor, .images = &engine_images_##flavor, .own_tools = true,            \
+		.name = #flavor, .images = &engine_images_##flavor, .sets = &engine_sets_##flavor, \
+		.own_tools = true,                                                                \
 		.probe = flavor##_probe,                                                          \
 		.print_plan = flavor##_print_plan, .open = flavor##_open, .setup = engine_setup,  \
-		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded, .image_name = engine_image_called, .image_id = engine_image_id, .failure = engine_failure,    \
+		.env = engine_env, .commit_tag = engine_commit_tag, .embedded = engine_embedded,  \
+		.image_name = engine_image_called, .image_id = engine_image_id,                   \
+		.shown_sets = engine_shown_sets, .failure = engine_failure,                       \
 		.usage = engine_usage, .usage_reset = engine_usage_reset, .report = add_report,   \
 		.kill = engine_kill, .close = engine_close,                                       \
 	}

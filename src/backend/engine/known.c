@@ -118,6 +118,17 @@ bool engine_known_due(const char *key, uint64_t now_ns, uint64_t pause_ns)
 	return due;
 }
 
+void engine_known_suspect(const char *key)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL)
+		e->known.swept_ns = 0;
+	pthread_mutex_unlock(&lock);
+}
+
 struct engine_line *engine_known_take(const char *key)
 {
 	struct engine_line *line = NULL;

@@ -36,6 +36,9 @@ void engine_known_set_limits(const char *key, bool sets);
 /* Whether to look for what was left behind: true once, then false until so long has passed. */
 bool engine_known_due(const char *key, uint64_t now_ns, uint64_t pause_ns);
 
+/* Something of ours may have been lost there: it is looked for at the next opportunity. */
+void engine_known_suspect(const char *key);
+
 /* A connection that nobody uses, or NULL; and to give one back: false when there is no room. */
 struct engine_line *engine_known_take(const char *key);
 bool engine_known_keep(const char *key, struct engine_line *line);

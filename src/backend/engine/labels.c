@@ -1,41 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/labels.h"
 
+#include "backend/engine/ours.h"
 #include "backend/engine/owner.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <time.h>
 
-#define TIME_FORMAT "%Y-%m-%dT%H:%M:%SZ"
+#define TIME_FORMAT "%Y-%m-%dT%H:%M:%S"
 #define NEW_S	    600
 
-static void name_session(char ret[33])
+const char *engine_labels_now(char ret[ENGINE_TIME_MAX])
 {
-	unsigned char bytes[16] = {0};
+	time_t now = time(NULL);
+	struct tm utc;
 
-	if (getrandom(bytes, sizeof(bytes), 0) < 0)
-		memset(bytes, 0, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	strftime(ret, ENGINE_TIME_MAX, TIME_FORMAT "Z", gmtime_r(&now, &utc));
+	return ret;
+}
+
+/* Engines give fractions of seconds, and the offset of their own time. */
+int64_t engine_labels_age_s(const char *text)
+{
+	struct tm utc = {0};
+	const char *end = strptime(text, TIME_FORMAT, &utc);
+	long offset;
+
+	if (end != NULL && *end == '.')
+		end += 1 + strspn(end + 1, "0123456789");
+	end = end != NULL ? strptime(end, "%z", &utc) : NULL;
+	if (end == NULL || *end != '\0')
+		return -1;
+	offset = utc.tm_gmtoff;
+	return (int64_t)(time(NULL) - (timegm(&utc) - offset));
 }
 
 json_t *engine_labels(const char *purpose, const char *session)
 {
-	char owner[ENGINE_OWNER_MAX], started[32], name[33];
-	time_t now = time(NULL);
-	struct tm utc;
+	char owner[ENGINE_OWNER_MAX], started[ENGINE_TIME_MAX];
+	json_t *o = json_pack("{s:s, s:s, s:s}", ENGINE_LABEL, purpose, ENGINE_LABEL_OWNER,
+			      engine_owner_format(owner), ENGINE_LABEL_STARTED,
+			      engine_labels_now(started));
 
-	strftime(started, sizeof(started), TIME_FORMAT, gmtime_r(&now, &utc));
-	if (session == NULL) {
-		name_session(name);
-		session = name;
-	}
-	return json_pack("{s:s, s:s, s:s, s:s}", ENGINE_LABEL, purpose, ENGINE_LABEL_OWNER,
-			 engine_owner_format(owner), ENGINE_LABEL_STARTED, started,
-			 ENGINE_LABEL_SESSION, session);
+	if (session != NULL)
+		json_object_set_new(o, ENGINE_LABEL_SESSION, json_string(session));
+	return o;
 }
 
 static const char *label(const json_t *labels, const char *name)
@@ -45,10 +56,7 @@ static const char *label(const json_t *labels, const char *name)
 
 static bool is_old(const char *started)
 {
-	struct tm utc = {0};
-	const char *end = strptime(started, TIME_FORMAT, &utc);
-
-	return end != NULL && *end == '\0' && time(NULL) - timegm(&utc) > NEW_S;
+	return engine_labels_age_s(started) > NEW_S;
 }
 
 static bool is_at_rest(const char *state)
@@ -63,14 +71,28 @@ static bool is_at_rest(const char *state)
 	return false;
 }
 
+static bool is_of_ours(const char *purpose)
+{
+	return strcmp(purpose, "session") == 0 || strcmp(purpose, "carrier") == 0;
+}
+
+/* This very process is the owner, and knows. */
+static bool is_lost(const json_t *labels)
+{
+	char me[ENGINE_OWNER_MAX];
+
+	return strcmp(label(labels, ENGINE_LABEL_OWNER), engine_owner_format(me)) == 0 &&
+	       engine_ours_is_lost(label(labels, ENGINE_LABEL_SESSION));
+}
+
 bool engine_labels_are_left_behind(const json_t *labels, const char *state, bool local)
 {
 	enum engine_owner_state owner = engine_owner_judge(label(labels, ENGINE_LABEL_OWNER));
-	const char *purpose = label(labels, ENGINE_LABEL);
 
-	if ((strcmp(purpose, "session") != 0 && strcmp(purpose, "carrier") != 0) || owner == ENGINE_OWNER_UNKNOWN ||
-	    owner == ENGINE_OWNER_RUNS)
+	if (!is_of_ours(label(labels, ENGINE_LABEL)) || owner == ENGINE_OWNER_UNKNOWN)
 		return false;
+	if (owner == ENGINE_OWNER_RUNS)
+		return is_lost(labels);
 	if (owner == ENGINE_OWNER_GONE && local)
 		return true;
 	return is_at_rest(state) && is_old(label(labels, ENGINE_LABEL_STARTED));

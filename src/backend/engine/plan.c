@@ -39,10 +39,13 @@ static void print_end(const struct sbx_spec *spec, struct sbx_buf *out)
 static int print_container(const struct sbx_spec *spec, const struct engine_flavor *flavor,
 			   struct sbx_buf *out, struct sbx_error *err)
 {
-	json_t *o = engine_container_describe(flavor, spec, engine_image_name(spec), err);
+	struct sbx_spec shown = *spec;
+	json_t *o;
 	char *text;
 	bool ours;
 
+	shown.container.sets = spec->no_libraries ? NULL : "llm-sandbox-libraries-(the image)";
+	o = engine_container_describe(flavor, &shown, engine_image_name(spec), err);
 	if (o == NULL)
 		return -(int)err->code;
 	text = json_dumps(o, JSON_INDENT(2));
@@ -51,6 +54,8 @@ static int print_container(const struct sbx_spec *spec, const struct engine_flav
 	if (text == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot print the plan");
 	print_image(spec, out);
+	if (shown.container.sets != NULL)
+		sbx_buf_printf(out, "POST /volumes/create: %s\n", shown.container.sets);
 	sbx_buf_printf(out, "POST /containers/create%s\n%s\nattach, start\n",
 		       ours ? ", with our seccomp profile in SecurityOpt" : "", text);
 	free(text);

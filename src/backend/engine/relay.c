@@ -149,12 +149,18 @@ static struct pollfd wait_on(int fd, bool in, bool out)
 			       .events = (short)((in ? POLLIN : 0) | (out ? POLLOUT : 0))};
 }
 
+/* Whether what the session says goes to the engine. */
+static bool listens(const struct work *w)
+{
+	return !w->no_more_out && w->out.len == 0 && (w->relay->heard || !w->relay->hold);
+}
+
 static void turn(struct work *w)
 {
-	bool in_waits = w->in.len > 0, out_waits = w->out.len > 0;
+	bool in_waits = w->in.len > 0, out_waits = w->out.len > 0, listened = listens(w);
 	struct pollfd fds[2] = {
 		wait_on(engine_stream_fd(w->relay->stream), !in_waits, out_waits),
-		wait_on(w->relay->fd, !out_waits && !w->no_more_out, in_waits),
+		wait_on(w->relay->fd, listened, in_waits),
 	};
 
 	/* Both ways of the session's end may close while nothing else is expected of it. */
@@ -169,11 +175,11 @@ static void turn(struct work *w)
 		receive(w);
 	if (out_waits && fds[0].revents)
 		forward(w);
-	else if (!out_waits && !w->no_more_out && (fds[1].revents & ~POLLOUT))
+	else if (listened && (fds[1].revents & ~POLLOUT))
 		collect(w, fds[1].revents & POLLHUP);
 	/* An end that is gone while bytes for it wait, or none are expected, is the end. */
 	w->over |= (fds[1].revents & (POLLERR | POLLNVAL)) != 0;
-	w->over |= (fds[1].revents & POLLHUP) && (w->no_more_out || out_waits || in_waits);
+	w->over |= (fds[1].revents & POLLHUP) && (!listened || in_waits);
 }
 
 void engine_relay_run(struct engine_relay *relay)
@@ -188,6 +194,5 @@ void engine_relay_run(struct engine_relay *relay)
 			turn(w);
 	}
 	free(w);
-	engine_stream_close(relay->stream);
-	relay->stream = NULL;
+	engine_stream_hang_up(relay->stream);
 }

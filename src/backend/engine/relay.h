@@ -15,6 +15,7 @@
 struct engine_relay {
 	struct engine_stream *stream;
 	int fd;	  /* our end of the session's socket */
+	bool hold; /* nothing is said to the container before it has spoken: until then another may take its place */
 	bool raw; /* the container has a terminal: there are no frames, unless the engine says so */
 	char words[ENGINE_WORDS_MAX]; /* the first that came on stderr, as it came */
 	size_t words_len;
@@ -23,8 +24,8 @@ struct engine_relay {
 };
 
 /*
- * Move bytes until it is over; the stream is closed then, the socket is left to the caller. On a thread
- * of its own.
+ * Move bytes until it is over; the stream is hung up then, and to be closed by the caller, as is the socket.
+ * On a thread of its own.
  */
 void engine_relay_run(struct engine_relay *relay);
 

@@ -85,6 +85,11 @@ void engine_stream_shutdown(struct engine_stream *s)
 		shutdown(s->fd, SHUT_WR);
 }
 
+void engine_stream_hang_up(struct engine_stream *s)
+{
+	shutdown(s->fd, SHUT_RDWR);
+}
+
 bool engine_stream_is_framed(const struct engine_stream *s)
 {
 	return s->framed;

@@ -4,6 +4,8 @@
 #include "backend/engine/container.h"
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
+#include "backend/engine/leaving.h"
+#include "backend/engine/sets.h"
 #include "base/clock.h"
 
 #include <pthread.h>
@@ -13,6 +15,7 @@
 
 #define PAUSE_NS    (300 * SBX_NS_PER_S)
 #define REMOVED_MAX 100 /* at a time */
+#define LISTS_MAX   10
 
 /* {"label":["llm-sandbox.owner"]} */
 #define LIST_PATH "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22llm-sandbox.owner%22%5D%7D"
@@ -48,24 +51,42 @@ static bool is_ours(struct engine_client *client, const struct engine_container 
 	return ours;
 }
 
-int engine_sweep(struct engine_client *client, struct sbx_error *err)
+/* Podman lists none where one vanishes while it does so, and others come and go all the time. */
+static int list_ours(struct engine_client *client, json_t **ret, struct sbx_error *err)
 {
 	struct engine_request request = {.method = "GET", .path = LIST_PATH};
+	int r = engine_call(client, &request, ret, err);
+
+	for (int i = 1; i < LISTS_MAX && r < 0 && engine_status(client) >= 400; i++)
+		r = engine_call(client, &request, ret, err);
+	return r;
+}
+
+int engine_sweep(struct engine_client *client, struct sbx_error *err)
+{
 	struct engine_container container = {0};
 	json_t *list = NULL, *entry;
-	int removed = 0, r = engine_call(client, &request, &list, err);
+	int removed = 0, r = list_ours(client, &list, err);
 	struct sbx_error ignored;
+	bool found = false;
 	size_t i;
 
 	if (r < 0)
 		return r;
 	/* One that the engine cannot remove now is left to the next time. */
 	json_array_foreach(list, i, entry) {
-		if (removed < REMOVED_MAX && is_left_behind(client, entry) &&
-		    engine_container_take_id(entry, &container) && is_ours(client, &container) &&
+		if (removed == REMOVED_MAX || !is_left_behind(client, entry))
+			continue;
+		/* A program that runs for a moment alone would never come to remove anything. */
+		if (!found)
+			engine_leaving_begin();
+		found = true;
+		if (engine_container_take_id(entry, &container) && is_ours(client, &container) &&
 		    engine_container_remove(client, &container, &ignored) == 0)
 			removed++;
 	}
+	if (found)
+		engine_leaving_end();
 	json_decref(list);
 	return removed;
 }
@@ -77,6 +98,7 @@ static void *sweep_main(void *client)
 	struct sbx_error ignored;
 
 	engine_sweep(client, &ignored);
+	engine_sets_sweep(client);
 	engine_client_close(client);
 	return NULL;
 }

@@ -2,8 +2,10 @@
 #include "backend/engine/container.h"
 
 #include "backend/engine/labels.h"
+#include "backend/engine/removal.h"
 #include "backend/engine/tar.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/embedded.h"
 #include "base/sha256.h"
 
@@ -13,8 +15,17 @@
 #include <string.h>
 
 #define ARCHIVE_MAX (16u << 20)
-#define OTHER_MS    30000 /* for somebody else to fill it */
-#define TRIES	    8
+#define PREFIX	    "llm-sandbox-agent-"
+#define MARK	    "-whole"
+#define HEX	    "0123456789abcdef"
+#define DIGITS	    16 /* of each digest in a name */
+#define DAY_S	    (24 * 3600)
+#define RENEWED_S   (7 * DAY_S)	 /* a mark that is older is made again */
+#define OLD_S	    (60 * DAY_S) /* nobody has used it for more than seven weeks */
+#define FRESH_S	    10
+#define FILLING_S   60		 /* nobody fills for longer */
+#define PATIENCE_MS 30000
+#define PAUSE_NS    (50 * SBX_NS_PER_MS)
 
 extern const char sbx_agent_image_start[];
 extern const char sbx_agent_image_end[];
@@ -40,57 +51,13 @@ static void make_digest(void)
 void engine_volume_name(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX])
 {
 	pthread_once(&named, make_digest);
-	snprintf(ret, ENGINE_VOLUME_MAX, "llm-sandbox-agent-%s-%.16s", digest, spec->embedded_version);
+	snprintf(ret, ENGINE_VOLUME_MAX, PREFIX "%s-%.16s", digest, spec->embedded_version);
 }
 
 void engine_volume_pack(struct sbx_buf *tar, const char *path)
 {
 	engine_tar_add(tar, path, 0755, sbx_agent_image_start, agent_size());
 	engine_tar_end(tar);
-}
-
-/*
- * A container that has the volume, and whose image need not have any program. It is called what the
- * volume is called: an engine has one of a name, so one at a time fills it.
- */
-static int create_carrier(struct engine_client *client, const char *volume, const char *image,
-			  struct engine_container *ret, struct sbx_error *err)
-{
-	char path[ENGINE_VOLUME_MAX + 32];
-	json_t *answer = NULL, *body;
-	int r;
-
-	snprintf(path, sizeof(path), "/containers/create?name=%s", volume);
-	body = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image, "Entrypoint",
-			 ENGINE_AGENT_FOLDER "/agent", "Cmd",
-			 "Labels", engine_labels("carrier", NULL), "HostConfig", "Binds",
-			 json_sprintf("%s:" ENGINE_AGENT_FOLDER ":" ENGINE_VOLUME_MODE, volume), "NetworkMode",
-			 "none");
-	if (body == NULL)
-		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");
-	r = engine_call(client, &(struct engine_request){.method = "POST", .path = path, .body = body},
-			&answer, err);
-	json_decref(body);
-	if (r == 0 && !engine_container_take_id(answer, ret))
-		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
-	json_decref(answer);
-	return r;
-}
-
-/* Until the other one has filled it; one that takes too long is gone, or never comes to it. */
-static void wait_for_other(struct engine_client *client, const char *volume)
-{
-	struct engine_container other = {.asked = NULL};
-	char path[ENGINE_VOLUME_MAX + 48];
-	struct sbx_error ignored;
-
-	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", volume);
-	if (engine_call(client, &(struct engine_request){.method = "POST", .path = path,
-							 .accept = 404, .timeout_ms = OTHER_MS},
-			NULL, &ignored) == 0 || ignored.code != SBX_E_TIMEOUT)
-		return;
-	snprintf(other.id, sizeof(other.id), "%.*s", (int)sizeof(other.id) - 1, volume);
-	engine_container_remove(client, &other, &ignored);
 }
 
 /* The folders that a file's path names; one that was named before does no harm. */
@@ -126,80 +93,300 @@ static int put_files(struct engine_client *client, const struct sbx_spec *spec,
 	return engine_container_put(client, carrier, ENGINE_AGENT_FOLDER, &tar, err);
 }
 
-/* ---- the mark of a whole one ---- */
+/* ---- volumes as such ---- */
 
-#define MARK "-whole"
-
-static int call(struct engine_client *client, const char *method, const struct sbx_spec *spec,
+static int call(struct engine_client *client, const char *method, const char *volume, json_t **ret,
 		struct sbx_error *err)
 {
-	char name[ENGINE_VOLUME_MAX], path[ENGINE_VOLUME_MAX + 32];
+	char path[ENGINE_VOLUME_MAX + 32];
 
-	engine_volume_name(spec, name);
-	snprintf(path, sizeof(path), "/volumes/%s" MARK, name);
-	return engine_call(client, &(struct engine_request){.method = method, .path = path}, NULL, err);
+	snprintf(path, sizeof(path), "/volumes/%s", volume);
+	return engine_call(client, &(struct engine_request){.method = method, .path = path}, ret, err);
 }
 
-bool engine_volume_is_whole(struct engine_client *client, const struct sbx_spec *spec)
+/* One that is there stays as it is; with a time, it says when it was filled. */
+static int make(struct engine_client *client, const char *volume, bool filled, struct sbx_error *err)
 {
-	struct sbx_error ignored;
-
-	return call(client, "GET", spec, &ignored) == 0;
-}
-
-void engine_volume_distrust(struct engine_client *client, const struct sbx_spec *spec)
-{
-	struct sbx_error ignored;
-
-	call(client, "DELETE", spec, &ignored);
-}
-
-static int mark(struct engine_client *client, const char *volume, struct sbx_error *err)
-{
-	json_t *body = json_pack("{s:o}", "Name", json_sprintf("%s" MARK, volume));
+	char now[ENGINE_TIME_MAX];
+	json_t *labels = json_pack("{s:s}", ENGINE_LABEL, "agent");
+	json_t *body = json_pack("{s:s, s:o}", "Name", volume, "Labels", labels);
 	int r;
 
 	if (body == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe a volume");
+	if (filled)
+		json_object_set_new(labels, ENGINE_LABEL_FILLED, json_string(engine_labels_now(now)));
 	r = engine_call(client, &(struct engine_request){.method = "POST", .path = "/volumes/create",
 							 .body = body},
 			NULL, err);
 	json_decref(body);
+	return r < 0 && strstr(err->msg, "already exists") != NULL ? 0 : r;
+}
+
+/* How long ago it was filled, or, where it does not say that, made; -1: nobody knows. */
+static int64_t age_of(const json_t *volume)
+{
+	const json_t *labels = json_object_get(volume, "Labels");
+	const char *time = json_string_value(json_object_get(labels, ENGINE_LABEL_FILLED));
+
+	if (time == NULL)
+		time = json_string_value(json_object_get(volume, "CreatedAt"));
+	return time != NULL ? engine_labels_age_s(time) : -1;
+}
+
+/* ---- those of other versions ---- */
+
+/* "llm-sandbox-agent-", two digests, and nothing else that is not the mark. */
+static bool is_agent_volume(const char *name, bool *ret_is_mark)
+{
+	size_t len = strlen(PREFIX);
+
+	if (strncmp(name, PREFIX, len) != 0 || strspn(name + len, HEX) != DIGITS ||
+	    name[len + DIGITS] != '-' || strspn(name + len + DIGITS + 1, HEX) != DIGITS)
+		return false;
+	name += len + 2 * DIGITS + 1;
+	*ret_is_mark = strcmp(name, MARK) == 0;
+	return name[0] == '\0' || *ret_is_mark;
+}
+
+static const json_t *find_volume(const json_t *list, const char *name)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+		if (strcmp(json_string_value(json_object_get(item, "Name")) ?: "", name) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+/* The mark is made anew every week that it is used; one without a mark was never whole. */
+static bool is_unused(const json_t *list, const json_t *volume, const char *name)
+{
+	char mark[ENGINE_VOLUME_MAX];
+	const json_t *whole;
+
+	snprintf(mark, sizeof(mark), "%s" MARK, name);
+	whole = find_volume(list, mark);
+	return age_of(volume) > OLD_S && (whole == NULL || age_of(whole) > OLD_S);
+}
+
+/*
+ * The engine itself refuses to remove what a container has; only when it is gone its mark goes. Whoever
+ * starts a container of that version between the two has an empty volume, and fills it (engine.c).
+ */
+static void remove_pair(struct engine_client *client, const char *name)
+{
+	char mark[ENGINE_VOLUME_MAX];
+	struct sbx_error ignored;
+
+	if (call(client, "DELETE", name, NULL, &ignored) < 0 && engine_status(client) != 404)
+		return;
+	snprintf(mark, sizeof(mark), "%s" MARK, name);
+	call(client, "DELETE", mark, NULL, &ignored);
+}
+
+/* Volumes of other versions of this program that nobody has used for long. */
+static void remove_unused(struct engine_client *client, const char *mine)
+{
+	struct sbx_error ignored;
+	json_t *answer = NULL, *list, *item;
+	bool is_mark;
+	size_t i;
+
+	/* {"name":["llm-sandbox-agent-"]} */
+	if (engine_call(client, &(struct engine_request){.method = "GET", .path =
+				"/volumes?filters=%7B%22name%22%3A%5B%22" PREFIX "%22%5D%7D"},
+			&answer, &ignored) < 0)
+		return;
+	list = json_object_get(answer, "Volumes");
+	json_array_foreach(list, i, item) {
+		const char *name = json_string_value(json_object_get(item, "Name"));
+
+		if (name == NULL || !is_agent_volume(name, &is_mark) || is_mark ||
+		    strcmp(name, mine) == 0)
+			continue;
+		if (is_unused(list, item, name))
+			remove_pair(client, name);
+	}
+	json_decref(answer);
+}
+
+/* ---- the mark of a whole one ---- */
+
+static void name_mark(const struct sbx_spec *spec, char ret[ENGINE_VOLUME_MAX])
+{
+	char name[ENGINE_VOLUME_MAX];
+
+	engine_volume_name(spec, name);
+	snprintf(ret, ENGINE_VOLUME_MAX, "%.*s" MARK, (int)(ENGINE_VOLUME_MAX - sizeof(MARK)), name);
+}
+
+/* So that others see that it is in use. Without it for a moment, the worst is that it is filled twice. */
+static void renew(struct engine_client *client, const struct sbx_spec *spec, const char *mark)
+{
+	char name[ENGINE_VOLUME_MAX];
+	struct sbx_error ignored;
+
+	call(client, "DELETE", mark, NULL, &ignored);
+	make(client, mark, true, &ignored);
+	engine_volume_name(spec, name);
+	remove_unused(client, name);
+}
+
+bool engine_volume_is_whole(struct engine_client *client, const struct sbx_spec *spec)
+{
+	char mark[ENGINE_VOLUME_MAX];
+	struct sbx_error ignored;
+	json_t *volume = NULL;
+
+	name_mark(spec, mark);
+	if (call(client, "GET", mark, &volume, &ignored) < 0)
+		return false;
+	if (age_of(volume) > RENEWED_S)
+		renew(client, spec, mark);
+	json_decref(volume);
+	return true;
+}
+
+bool engine_volume_is_fresh(struct engine_client *client, const struct sbx_spec *spec)
+{
+	char mark[ENGINE_VOLUME_MAX];
+	struct sbx_error ignored;
+	json_t *volume = NULL;
+	bool fresh;
+
+	name_mark(spec, mark);
+	fresh = call(client, "GET", mark, &volume, &ignored) == 0 && age_of(volume) >= 0 &&
+		age_of(volume) <= FRESH_S;
+	json_decref(volume);
+	return fresh;
+}
+
+void engine_volume_distrust(struct engine_client *client, const struct sbx_spec *spec)
+{
+	char mark[ENGINE_VOLUME_MAX];
+	struct sbx_error ignored;
+
+	name_mark(spec, mark);
+	call(client, "DELETE", mark, NULL, &ignored);
+}
+
+/* ---- the carrier ---- */
+
+/* Its name is the volume's: the engine makes one at a time, and so one at a time fills the volume. */
+static void name_carrier(const char *volume, char ret[ENGINE_VOLUME_MAX + 8])
+{
+	snprintf(ret, ENGINE_VOLUME_MAX + 8, "%s-filler", volume);
+}
+
+/* A container that has the volume, is never started, and whose image need not have any program. */
+static int create_carrier(struct engine_client *client, const char *volume, const char *image,
+			  struct engine_container *ret, struct sbx_error *err)
+{
+	json_t *answer = NULL;
+	char name[ENGINE_VOLUME_MAX + 8];
+	int r;
+
+	if (ret->session[0] == '\0')
+		engine_ours_add(ret->session);
+	if (ret->asked == NULL)
+		ret->asked = json_pack("{s:s, s:[s], s:[], s:o, s:{s:[o], s:s}}", "Image", image,
+				       "Entrypoint", ENGINE_AGENT_FOLDER "/agent", "Cmd", "Labels",
+				       engine_labels("carrier", ret->session), "HostConfig", "Binds",
+				       json_sprintf("%s:" ENGINE_AGENT_FOLDER ":" ENGINE_VOLUME_MODE, volume),
+				       "NetworkMode", "none");
+	if (ret->asked == NULL)
+		return sbx_fail_errno(err, ENOMEM, "cannot describe a container");
+	name_carrier(volume, name);
+	snprintf(ret->path, sizeof(ret->path), "/containers/create?name=%s", name);
+	r = engine_call(client, &(struct engine_request){.method = "POST", .path = ret->path,
+							 .body = ret->asked},
+			&answer, err);
+	if (r == 0 && !engine_container_take_id(answer, ret))
+		r = sbx_fail(err, SBX_E_PROTOCOL, "the engine made a container and did not say which");
+	json_decref(answer);
+	return r;
+}
+
+static bool is_taken(const struct sbx_error *err)
+{
+	return strstr(err->msg, "already in use") != NULL;
+}
+
+/* Remove the other one where nobody is left to fill by it, or is at it for too long. */
+static void judge_other(struct engine_client *client, const char *volume)
+{
+	struct engine_container other = {.asked = NULL};
+	char name[ENGINE_VOLUME_MAX + 8], path[ENGINE_VOLUME_MAX + 40];
+	json_t *answer = NULL, *labels;
+	const char *started;
+	struct sbx_error ignored;
+
+	name_carrier(volume, name);
+	snprintf(path, sizeof(path), "/containers/%s/json", name);
+	if (engine_call(client, &(struct engine_request){.method = "GET", .path = path}, &answer,
+			&ignored) < 0)
+		return;
+	labels = json_object_get(json_object_get(answer, "Config"), "Labels");
+	started = json_string_value(json_object_get(labels, ENGINE_LABEL_STARTED)) ?: "";
+	if (engine_container_take_id(answer, &other) &&
+	    strcmp(json_string_value(json_object_get(labels, ENGINE_LABEL)) ?: "", "carrier") == 0 &&
+	    (engine_labels_are_left_behind(labels, "created", engine_client_is_local(client)) ||
+	     engine_labels_age_s(started) > FILLING_S))
+		engine_container_remove(client, &other, &ignored);
+	json_decref(answer);
+}
+
+static int fail_taken(const struct engine_client *client, const char *volume, struct sbx_error *err)
+{
+	const char *engine = engine_client_flavor(client)->name;
+	char name[ENGINE_VOLUME_MAX + 8];
+
+	name_carrier(volume, name);
+	return sbx_fail(err, SBX_E_UNAVAILABLE,
+			"the container '%s' keeps others from filling the volume '%s', and does not go; "
+			"remove it (%s rm -f %s)",
+			name, volume, engine, name);
+}
+
+/* Wait for the turn; *ret_whole says that another one has filled it meanwhile. */
+static int become_carrier(struct engine_client *client, const struct sbx_spec *spec,
+			  const char *volume, const char *image, struct engine_container *ret,
+			  bool *ret_whole, struct sbx_error *err)
+{
+	uint64_t deadline_ns = sbx_deadline_ns(PATIENCE_MS);
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int r;
+
+	*ret_whole = false;
+	while ((r = create_carrier(client, volume, image, ret, err)) < 0 && is_taken(err)) {
+		*ret_whole = engine_volume_is_whole(client, spec);
+		if (*ret_whole)
+			return 0;
+		if (sbx_now_ns() > deadline_ns)
+			return fail_taken(client, volume, err);
+		judge_other(client, volume);
+		/* An engine has no event that a stranger's container comes and goes by. */
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	/* The one before may have come to its end just now. */
+	*ret_whole = r == 0 && engine_volume_is_whole(client, spec);
 	return r;
 }
 
 /* ---- filling it ---- */
 
-/* A carrier that is ours alone, or none (id is "") where somebody else has filled the volume meanwhile. */
-static int acquire_carrier(struct engine_client *client, const struct sbx_spec *spec,
-			   const char *volume, const char *image, struct engine_container *ret,
-			   struct sbx_error *err)
-{
-	int r = -1;
-
-	for (int i = 0; i < TRIES && r < 0; i++) {
-		r = create_carrier(client, volume, image, ret, err);
-		/* Engines differ in the number of it, and not in these words. */
-		if (r < 0 && strstr(err->msg, "already in use") == NULL)
-			return r;
-		if (r < 0)
-			wait_for_other(client, volume);
-		if (r < 0 && engine_volume_is_whole(client, spec))
-			return 0;
-	}
-	return r;
-}
-
-/* What others may be running already is not touched. */
-static int fill(struct engine_client *client, const struct sbx_spec *spec, const char *volume,
+/* The mark is made while the carrier keeps others out, and so is none of what they take away. */
+static int fill(struct engine_client *client, const struct sbx_spec *spec,
 		const struct engine_container *carrier, struct sbx_error *err)
 {
-	int r;
+	char mark[ENGINE_VOLUME_MAX];
+	int r = put_files(client, spec, carrier, err);
 
-	if (engine_volume_is_whole(client, spec))
-		return 0;
-	r = put_files(client, spec, carrier, err);
-	return r < 0 ? r : mark(client, volume, err);
+	name_mark(spec, mark);
+	return r < 0 ? r : make(client, mark, true, err);
 }
 
 int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec, const char *image,
@@ -208,13 +395,19 @@ int engine_volume_fill(struct engine_client *client, const struct sbx_spec *spec
 	struct engine_container carrier = {.asked = NULL};
 	char volume[ENGINE_VOLUME_MAX];
 	struct sbx_error ignored;
+	bool whole = false;
 	int r;
 
 	engine_volume_name(spec, volume);
-	r = acquire_carrier(client, spec, volume, image, &carrier, err);
-	if (r == 0 && carrier.id[0] != '\0') {
-		r = fill(client, spec, volume, &carrier, err);
-		engine_container_remove(client, &carrier, &ignored);
-	}
-	return r < 0 ? sbx_wrap(err, "cannot give the agent to the engine") : 0;
+	r = make(client, volume, false, err);
+	if (r == 0)
+		r = become_carrier(client, spec, volume, image, &carrier, &whole, err);
+	if (r == 0 && !whole)
+		r = fill(client, spec, &carrier, err);
+	if (carrier.id[0] != '\0' && engine_container_remove(client, &carrier, &ignored) < 0)
+		engine_removal_leave(client, &carrier, true);
+	engine_container_done(&carrier);
+	if (r == 0 && !whole)
+		remove_unused(client, volume);
+	return r < 0 ? sbx_wrap(err, "cannot give the agent to the engine, in the volume '%s'", volume) : 0;
 }
