@@ -211,9 +211,9 @@ class Containers:
         super().setUp()
         self.image = self.need_image()
 
-    def run_in(self, code, *options, image=True):
+    def run_in(self, code, *options, image=True, env=None):
         images = ("--image", self.image) if image else ()
-        env = {**os.environ, **self.variables()}
+        env = {**os.environ, **self.variables(), **(env or {})}
         return run(code, "--backend", self.flavor, *images, *options, env=env)
 
     def inside(self, code, *options, **how):
@@ -445,6 +445,32 @@ class Containers:
                          (base.get("Entrypoint") or [], base.get("Cmd") or []))
         code = "print(open('/sandbox/kept').read()); open('/sandbox/more', 'w')"
         self.assertEqual(self.inside(code, "--image", name, image=False), "x")
+
+    def test_an_image_that_only_says_that_it_is_a_commit_has_the_limits_of_any(self):
+        text = "RUN mkdir -p /sandbox && touch /sandbox/kept && chmod 777 /sandbox\nLABEL llm-sandbox=commit\n"
+        name = "llm-sandbox-test/says-so:%d" % os.getpid()
+        self.addCleanup(self.remove_image, name)
+        code = "import os; print(os.path.exists('/sandbox/kept'))"
+        wish = json.dumps({"mounts": [{"type": "volume", "target": "/sandbox"}]})
+        shown = self.flavor == "podman"  # which copies it into the folder in memory
+        self.assertEqual(self.build(text, "--tag", name, code=code)(), str(shown))
+        self.assertEqual(self.report["disk limit"]["status"], "enforced")
+        self.assertEqual("was not committed here" in self.said, not shown)
+        self.assertEqual(wish in self.said, not shown)
+        self.assertEqual(self.inside(code, "--image", name, "--runtime-config", wish, image=False), "True")
+        self.assertNotEqual(self.report["disk limit"]["status"], "enforced")
+
+    def test_a_commit_is_one_for_who_has_made_it(self):
+        name = "llm-sandbox-test/committed-by:%d" % os.getpid()
+        self.addCleanup(self.remove_image, name)
+        self.inside("open('/sandbox/kept', 'w').write('x')", "--commit=" + name)
+        other = {"XDG_CACHE_HOME": self.enterContext(tempfile.TemporaryDirectory(prefix="sbx-cache-"))}
+        code = "import os; print(os.path.exists('/sandbox/kept'))"
+        self.assertEqual(self.inside(code, "--image", name, image=False), "True")
+        self.assertEqual(self.report["disk limit"]["status"], "off")
+        self.assertEqual(self.inside(code, "--image", name, image=False, env=other),
+                         str(self.flavor == "podman"))
+        self.assertEqual(self.report["disk limit"]["status"], "enforced")
 
     def test_a_commit_goes_over_no_image(self):
         before = self.http("GET", "/v1.41/images/%s/json" % self.image)[1]["Id"]

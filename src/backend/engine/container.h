@@ -105,6 +105,15 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
 
+/*
+ * Whether an image is one of these, of this user on this machine: then its /sandbox and /home/sandbox are
+ * shown, in volumes, which have no limit on their size. Any image can say that it is one; it is said, and
+ * not believed.
+ */
+struct engine_image;
+bool engine_commit_is_of(const struct engine_client *client, const struct sbx_spec *spec,
+			 const struct engine_image *image);
+
 /* ---- its users (user.c) ---- */
 
 /* The ids of a name in its /etc/passwd. */

@@ -438,14 +438,6 @@ static void note_sets(struct engine_place *p)
 	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
 }
 
-static bool is_committed(const json_t *config)
-{
-	const json_t *labels = json_object_get(config, "Labels");
-	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
-
-	return label != NULL && strcmp(label, "commit") == 0;
-}
-
 /* The image is ours to remove again where it was made for this. */
 static int create_once(struct engine_place *p, struct sbx_error *err)
 {
@@ -454,16 +446,17 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
-	p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
-	p->spec.container.was_committed = is_committed(p->image.config);
+	p->spec.container.was_committed = engine_commit_is_of(p->client, &p->spec, &p->image);
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
 	find_sets(p);
 	if (r == 0)
 		r = make_container(p, err);
-	if (r == 0)
+	if (r == 0) {
+		p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
 		note_sets(p);
+	}
 	if (r < 0 && p->image.made_here && !c->keep_template)
 		engine_image_remove(p->client, p->image.name);
 	return r;

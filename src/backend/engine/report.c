@@ -241,6 +241,19 @@ static bool is_fenced(const struct sbx_report *report)
 	return false;
 }
 
+/* A place that was asked for on the engine's disk, beside mounts of this machine's; NULL: none. */
+static const char *find_asked_volume(const json_t *host)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(host, "Mounts"), i, item) {
+		if (!flag_of(item, "ReadOnly") && strcmp(text_of(item, "Type"), "volume") == 0)
+			return text_of(item, "Target");
+	}
+	return NULL;
+}
+
 /* Whether something was asked for at this place, which is there in place of the image's volume. */
 static bool is_asked_for(const json_t *host, const char *place)
 {
@@ -286,11 +299,15 @@ static void report_disk(const struct engine_container *container, const struct w
 {
 	const json_t *asked = container->asked;
 	bool in_root = !flag_of(host_of(asked), "ReadonlyRootfs");
+	const char *wished = find_asked_volume(host_of(asked));
 	char volumes[200];
 
 	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
 		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
 			       in_root ? "in a root that can be written" : "in a volume");
+	else if (wished != NULL)
+		sbx_report_add(report, "disk limit", SBX_OFF,
+			       "files at %.100s are on the engine's disk, by mounts of runtime_configs", wished);
 	else if (!is_fenced(report) && name_volumes(container, volumes, sizeof(volumes))[0] != '\0')
 		sbx_report_add(report, "disk limit", SBX_MISSING,
 			       "volumes of the image have none, and no Landlock keeps programs out: %s", volumes);
