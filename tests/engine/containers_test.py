@@ -418,8 +418,8 @@ class Containers:
             self.assertEqual(self.inside("import os; print(os.environ['MARK'])", "--dockerfile",
                                          folder + "/Containerfile", image=False), mark)
             name = self.said.split("building the image ")[1].split()[0]
-            self.wait_until_unused(name)
             ids.append(self.http("GET", "/v1.41/images/%s/json" % name)[1]["Id"])
+            self.wait_until_unused(ids[-1])
             self.addCleanup(self.remove_image, name)
             self.addCleanup(self.remove_image, ids[-1])
         self.assertNotEqual(*ids)

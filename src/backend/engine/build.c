@@ -168,6 +168,9 @@ void engine_append_escaped(struct sbx_buf *out, const char *text)
 
 /* ---- building ---- */
 
+/* What we name ourselves is known by this when it has lost its name to the next one. */
+#define LABEL "llm-sandbox.build"
+
 static void write_path(const struct sbx_spec *spec, const char *file, const char *name,
 		       struct sbx_buf *path)
 {
@@ -179,6 +182,8 @@ static void write_path(const struct sbx_spec *spec, const char *file, const char
 	engine_append_escaped(path, file);
 	sbx_buf_puts(path, "&t=");
 	engine_append_escaped(path, name);
+	if (spec->container.tag == NULL)
+		sbx_buf_printf(path, "&labels=%%7B%%22" LABEL "%%22%%3A%%22%s%%22%%7D", name);
 	if (spec->container.pull == SBX_PULL_ALWAYS)
 		sbx_buf_puts(path, "&pull=1");
 	if (platform != NULL)
@@ -243,6 +248,30 @@ static char *find_folder(const struct sbx_container *c)
 	return c->context ? strdup(c->context) : strndup(c->dockerfile, len > 0 ? len : 1);
 }
 
+/*
+ * Those that had this name before. One that a container still has, which may be on its way out, goes
+ * when the next one is built.
+ */
+static void remove_earlier(struct engine_client *client, const char *name)
+{
+	auto_buf struct sbx_buf path = SBX_BUF_INIT(1024);
+	struct engine_request request = {.method = "GET"};
+	json_t *list = NULL, *image;
+	struct sbx_error ignored;
+	size_t i;
+
+	sbx_buf_printf(&path, "/images/json?filters=%%7B%%22dangling%%22%%3A%%5B%%22true%%22%%5D%%2C"
+			      "%%22label%%22%%3A%%5B%%22" LABEL "%%3D%s%%22%%5D%%7D", name);
+	if (path.failed)
+		return;
+	request.path = path.data;
+	if (engine_call(client, &request, &list, &ignored) < 0)
+		return;
+	json_array_foreach(list, i, image)
+		engine_image_drop(client, image);
+	json_decref(list);
+}
+
 int engine_image_build(struct engine_client *client, const struct sbx_spec *spec, char **ret,
 		       bool *ret_is_new, struct sbx_error *err)
 {
@@ -250,19 +279,17 @@ int engine_image_build(struct engine_client *client, const struct sbx_spec *spec
 	auto_free char *folder = find_folder(c);
 	auto_free char *name = NULL;
 	struct sbx_error ignored;
-	json_t *before = NULL;
 	int r;
 
 	if (folder != NULL)
 		name = c->tag ? strdup(c->tag) : make_name(c, folder);
 	if (name == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
-	*ret_is_new = engine_image_inspect(client, name, &before, &ignored) < 0;
+	*ret_is_new = engine_image_inspect(client, name, NULL, &ignored) < 0;
 	r = pack_and_build(client, spec, folder, name, err);
 	/* A name that we made up is of one image. */
 	if (r == 0 && c->tag == NULL)
-		engine_image_drop(client, before);
-	json_decref(before);
+		remove_earlier(client, name);
 	if (r < 0)
 		return sbx_wrap(err, "cannot build an image from '%.256s'", c->dockerfile);
 	*ret = take_ptr(name);
