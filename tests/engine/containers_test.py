@@ -10,6 +10,7 @@ See real_test.py for which engines and which image are taken.
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -202,6 +203,78 @@ class Pulls(unittest.TestCase):
             self.assertIn("linux/mips64", done.stderr)
             self.assertRegex(done.stderr, "this program is for linux/[a-z0-9]+")
             self.assertFalse([p for p in engine.paths() if "create" in p])
+
+
+class Builds(unittest.TestCase):
+    """An engine that builds as it is told, and on which others build the same folder."""
+
+    ID, OTHER = "sha256:" + "1a" * 32, "sha256:" + "2b" * 32
+
+    def build(self, inspect, create=None):
+        """inspect: of a name or an id, how often a build has ended so far -> the image's description, or None."""
+        self.builds = 0
+
+        def build(*_):
+            self.builds += 1
+            return answer(body=json.dumps({"aux": {"ID": self.ID}}).encode() + b"\n")
+
+        def look(_, request):
+            name = request.path.split("/images/")[1].removesuffix("/json")
+            said = inspect("ours" if name.startswith("llm-sandbox-build/") else name, self.builds)
+            if request.method == "DELETE":
+                return answer(body=b"[]")
+            return answer(body=json.dumps(said).encode()) if said else answer("404 Not Found", b'{"message":"No such image"}')
+
+        class Any(dict):
+            def get(self, key, default=None):
+                if re.match("/images/[^/]*/?[^/]*/json|/images/(llm|sha)", key):
+                    return look
+                return answer(body=b'{"Name":"x"}') if key.startswith("/volumes/") else super().get(key, default)
+
+        answers = {"/build": build, "/images/json": answer(body=b"[]"),
+                   "/containers/create": create or answer("500 Oops", b'{"message":"that will do"}')}
+        with Engine(answers) as engine, tempfile.TemporaryDirectory(prefix="sbxbuild") as folder:
+            engine.answers = Any(engine.answers)
+            with open(folder + "/Containerfile", "w") as f:
+                f.write("FROM x\n")
+            done = run("1", "--backend", "docker", "--dockerfile", folder + "/Containerfile",
+                       env=peer.environment(DOCKER_HOST=engine.host, HOME=folder))
+            self.deleted = [p.split("/images/")[1] for p in engine.paths() if p.startswith("DELETE") and "/images/" in p]
+            self.created = [json.loads(r.body)["Image"] for r in engine.requests if r.path.endswith("/containers/create")]
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    def image(self, id, **more):
+        return {"Id": id, "Os": "linux", "Config": {}, "RepoTags": [], **more}
+
+    def test_what_is_for_other_processors_is_removed(self):
+        said = self.build(lambda _, builds: self.image(self.ID, Architecture="mips64") if builds else None)
+        self.assertIn("linux/mips64", said)
+        self.assertEqual(len(self.deleted), 1, self.deleted)
+        self.assertTrue(self.deleted[0].startswith("llm-sandbox-build/"))
+
+    def test_what_was_there_before_stays(self):
+        self.build(lambda *_: self.image(self.ID, Architecture="mips64"))
+        self.assertEqual(self.deleted, [])
+
+    def test_a_container_is_of_what_was_built_for_it(self):
+        def inspect(name, builds):
+            return None if not builds else self.image(self.OTHER if name == "ours" else self.ID)
+
+        self.assertIn("that will do", self.build(inspect))
+        self.assertEqual(self.created, [self.ID])
+
+    def test_what_another_has_built_meanwhile_is_not_removed(self):
+        def inspect(name, builds):
+            return None if not builds else self.image(self.OTHER) if name == "ours" else self.image(self.ID, Architecture="mips64")
+
+        self.assertIn("linux/mips64", self.build(inspect))
+        self.assertEqual(self.deleted, [self.ID])
+
+    def test_what_another_has_removed_meanwhile_is_built_again(self):
+        missing = answer("404 Not Found", b'{"message":"No such image: %s"}' % self.ID.encode())
+        self.assertIn("No such image", self.build(lambda _, builds: self.image(self.ID) if builds else None, missing))
+        self.assertEqual(self.builds, 2)
 
 
 class Containers:
