@@ -180,6 +180,8 @@ static struct curl_slist *set_body(struct call *call, const char *json, struct c
 	/* No body is asked to be announced and waited for. */
 	headers = curl->slist_append(headers, "Expect:") ?: headers;
 	if (q->fill != NULL) {
+		/* A kept one may have been closed meanwhile, and what has gone into it cannot be had again. */
+		curl->setopt(call->client->line->easy, CURLOPT_FRESH_CONNECT, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_POST, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_READFUNCTION, fill_body);
 		curl->setopt(call->client->line->easy, CURLOPT_READDATA, q);

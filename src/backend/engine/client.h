@@ -38,7 +38,7 @@ struct engine_request {
 	const void *raw;	/* another body, of raw_len bytes, or NULL */
 	size_t raw_len;
 	const char *raw_type;
-	engine_fill_fn *fill; /* in place of raw: raw_len bytes come from here */
+	engine_fill_fn *fill; /* in place of raw: raw_len bytes come from here, by a connection of its own */
 	void *fill_data;
 	const char *auth;	/* X-Registry-Auth, or NULL */
 	uint64_t timeout_ms;	/* 0: 60 s */
