@@ -187,8 +187,8 @@ class Report(Played):
         agent.stdin.close()
         thread.join()
 
-    def report(self, flavor, *options):
-        engine = self.engine(flavor, {CONTAINER + "/attach": self.attached, CONTAINER + "/start": answer("204 No Content")})
+    def report(self, flavor, *options, answers=None):
+        engine = self.engine(flavor, {**(answers or {}), CONTAINER + "/attach": self.attached, CONTAINER + "/start": answer("204 No Content")})
         done = self.run_in(engine, *options, command=("/bin/true",))
         self.assertTrue(done.stdout.startswith("{"), done.stderr)
         return {line["name"]: (line["status"], line["detail"]) for line in json.loads(done.stdout)["isolation"]}
@@ -217,6 +217,28 @@ class Report(Played):
             {"read_only": False, "network_mode": "host", "security_opt": ["seccomp=unconfined"], "cap_add": ["NET_RAW"]}))
         for name in ("root file system", "network", "container privileges", "container seccomp"):
             self.assertEqual(report[name][0], "off", (name, report[name]))
+
+    def test_what_of_proc_and_sys_is_shown_is_off(self):
+        for flavor, options in (("docker", ["systempaths=unconfined"]), ("podman", ["unmask=/proc/keys"]),
+                                ("podman", ["unmask=ALL"])):
+            report = self.report(flavor, "--workdir", self.folder, "--runtime-config", json.dumps({"security_opt": options}))
+            self.assertEqual(report["proc"][0], "off", (options, report["proc"]))
+            self.assertIn(options[0].split("=")[0], report["proc"][1])
+        self.assertEqual(self.report("podman", "--workdir", self.folder)["proc"][0], "enforced")
+
+    def test_volumes_of_an_image_are_named_where_nothing_keeps_programs_out(self):
+        said = {"Id": "x", "Config": {"Volumes": {"/data": {}, "/b\x1b[31m": {}, "/tmp": {}}}}
+        image = {"/images/x/json": answer(body=json.dumps(said).encode())}
+        report = self.report("docker", "--workdir", self.folder, "--runtime-config",
+                             '{"security_opt": ["no-new-privileges:false"]}', answers=image)
+        self.assertEqual(report["landlock"][0], "off")
+        self.assertEqual(report["disk limit"][0], "missing")
+        self.assertIn("/data", report["disk limit"][1])
+        self.assertNotIn("\x1b", report["disk limit"][1])
+        self.assertNotIn("/tmp,", report["disk limit"][1])
+        report = self.report("docker", "--workdir", self.folder, answers=image)
+        if report["landlock"][0] == "enforced":
+            self.assertNotIn("/data", report["disk limit"][1])
 
     def test_the_engines_words_are_the_reason(self):
         engine = {"/containers/create": answer("201 Created", json.dumps(

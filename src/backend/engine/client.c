@@ -180,6 +180,8 @@ static struct curl_slist *set_body(struct call *call, const char *json, struct c
 	/* No body is asked to be announced and waited for. */
 	headers = curl->slist_append(headers, "Expect:") ?: headers;
 	if (q->fill != NULL) {
+		/* A kept one may have been closed meanwhile, and what has gone into it cannot be had again. */
+		curl->setopt(call->client->line->easy, CURLOPT_FRESH_CONNECT, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_POST, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_READFUNCTION, fill_body);
 		curl->setopt(call->client->line->easy, CURLOPT_READDATA, q);
@@ -541,6 +543,11 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 bool engine_client_is_local(const struct engine_client *client)
 {
 	return client->endpoint.socket_path != NULL;
+}
+
+bool engine_client_is_private(const struct engine_client *client)
+{
+	return engine_endpoint_is_private(&client->endpoint);
 }
 
 const char *engine_client_address(const struct engine_client *client)

@@ -331,8 +331,9 @@ void engine_container_done(struct engine_container *container)
 {
 	engine_ours_remove(container->session);
 	json_decref(container->asked);
+	json_decref(container->volumes);
 	free(container->warnings);
-	container->asked = NULL;
+	container->asked = container->volumes = NULL;
 	container->warnings = NULL;
 }
 
@@ -594,6 +595,19 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned int removing;
+
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	removing = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
 
 static void take_turn(void)
 {

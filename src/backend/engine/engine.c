@@ -175,7 +175,7 @@ static void remove_image(struct engine_place *p)
 	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", p->container.id);
 	request.path = path;
 	engine_call(p->client, &request, NULL, &ignored);
-	engine_image_remove(p->client, p->image.name);
+	engine_image_undo(p->client, &p->image);
 	engine_sets_remove(p->client, p->image.id, &ignored);
 }
 
@@ -279,7 +279,7 @@ static int make_again(struct engine_place *p, bool first, struct sbx_error *err)
 		engine_volume_distrust(p->client, &p->spec);
 	r = engine_container_remove(p->client, &p->container, err);
 	if (r == 0)
-		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
+		r = engine_volume_fill(p->client, &p->spec, engine_image_reference(&p->image), err);
 	if (r == 0)
 		r = engine_container_create_again(p->client, &p->container, err);
 	if (r == 0 && p->spec.container.commit)
@@ -408,9 +408,10 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	int r = 0;
 
 	if (!has_volume(p->client, &p->spec))
-		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
+		r = engine_volume_fill(p->client, &p->spec, engine_image_reference(&p->image), err);
 	if (r == 0)
-		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
+		r = engine_container_create(p->client, &p->spec, engine_image_reference(&p->image),
+					    &p->container, err);
 	if (r < 0)
 		return r;
 	p->container.passes_limits_by = !engine_sets_limits(p->client);
@@ -438,14 +439,6 @@ static void note_sets(struct engine_place *p)
 	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
 }
 
-static bool is_committed(const json_t *config)
-{
-	const json_t *labels = json_object_get(config, "Labels");
-	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
-
-	return label != NULL && strcmp(label, "commit") == 0;
-}
-
 /* The image is ours to remove again where it was made for this. */
 static int create_once(struct engine_place *p, struct sbx_error *err)
 {
@@ -454,17 +447,19 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
-	p->spec.container.was_committed = is_committed(p->image.config);
+	p->spec.container.was_committed = engine_commit_is_of(p->client, &p->spec, &p->image);
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
 	find_sets(p);
 	if (r == 0)
 		r = make_container(p, err);
-	if (r == 0)
+	if (r == 0) {
+		p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
 		note_sets(p);
+	}
 	if (r < 0 && p->image.made_here && !c->keep_template)
-		engine_image_remove(p->client, p->image.name);
+		engine_image_undo(p->client, &p->image);
 	return r;
 }
 
@@ -473,8 +468,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 {
 	int r = create_once(p, err);
 
-	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL ||
-	    p->spec.container.dockerfile != NULL)
+	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL)
 		return r;
 	sbx_strv_free(p->env);
 	free(p->commit_tag);
