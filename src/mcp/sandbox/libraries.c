@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/language.h>
 #include <llmsandbox/session.h>
 
@@ -174,6 +175,9 @@ static int ask(const struct mcp_environment *environment, const struct source *s
 
 	if (r == 0)
 		r = sbx_spec_set_language(spec, source->language, err);
+	/* Nothing of the asking is to stay. */
+	if (r == 0)
+		r = sbx_spec_set_commit(spec, false, NULL, err);
 	if (r == 0)
 		r = sbx_session_open(spec, &session, err);
 	if (r == 0)
