@@ -103,7 +103,8 @@ static int ask_all(struct sbx_session *s, json_t *versions, json_t *problems, st
 		if (r == 0)
 			json_object_set_new(versions, lang->info.id, json_string(version));
 		else if (err->code != SBX_E_NOT_FOUND)
-			json_object_set_new(problems, lang->info.id, json_string(err->msg));
+			/* A tool may have said it in what is no text, and it is a problem all the same. */
+			json_object_set_new(problems, lang->info.id, json_string_nocheck(err->msg));
 		if (r < 0)
 			r = sbx_session_check(s, err);
 	}

@@ -254,15 +254,31 @@ static int compare(const struct sbx_store *store, const char *id, const char *pa
 	return r < 0 ? sbx_wrap(err, "the set of libraries '%s' was changed", id) : 0;
 }
 
-/* What an engine keeps is copied to where sets are on their way out, and is gone from there. */
-static int verify_elsewhere(const struct sbx_store *store, const struct sbx_stored *stored,
-			    struct sbx_error *err)
+/* A folder of an id that no set has, under its lock: who sweeps leaves it alone, unless we die. */
+static int stage_copy(const struct sbx_store *store, char ret_id[SBX_STORE_ID], char **ret, int *ret_lock_fd,
+		      struct sbx_error *err)
 {
-	auto_free char *path = NULL;
+	const struct sbx_store_wait wait = {0};
 	char name[SBX_STORE_NAME];
 	int r = sbx_store_new_name(name, err);
 
-	if (r == 0 && asprintf(&path, "%s/new/%s", store->path, name) < 0) {
+	if (r < 0)
+		return r;
+	snprintf(ret_id, SBX_STORE_ID, "%.16s", name);
+	r = sbx_store_lock(store, ret_id, true, &wait, ret_lock_fd, err);
+	return r < 0 ? r : sbx_store_stage(store, ret_id, ret, err);
+}
+
+/* What an engine keeps is copied here, where sets are made, and is gone from there. */
+static int verify_elsewhere(const struct sbx_store *store, const struct sbx_stored *stored,
+			    struct sbx_error *err)
+{
+	auto_free char *staging = NULL, *path = NULL;
+	auto_close int lock_fd = -1;
+	char id[SBX_STORE_ID], lock[64];
+	int r = stage_copy(store, id, &staging, &lock_fd, err);
+
+	if (r == 0 && asprintf(&path, "%s/set", staging) < 0) {
 		path = NULL;
 		r = sbx_fail_errno(err, ENOMEM, "cannot name a set of libraries");
 	}
@@ -270,7 +286,11 @@ static int verify_elsewhere(const struct sbx_store *store, const struct sbx_stor
 		r = sbx_shelf_get(stored->set, stored->name, path, err);
 	if (r == 0)
 		r = compare(store, stored->set->id, path, err);
-	remove_path(store, "new", name);
+	if (lock_fd >= 0) {
+		sbx_store_unstage(store, id);
+		sbx_store_file_name(id, ".lock", lock);
+		unlinkat(store->index_fd, lock, 0);
+	}
 	return r;
 }
 

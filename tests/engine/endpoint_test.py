@@ -52,6 +52,16 @@ class Endpoints(unittest.TestCase):
         e = self.find(DOCKER_HOST="unix:///run/x.sock")
         self.assertEqual((e["socket"], e["name"], e["source"]), ("/run/x.sock", "unix:///run/x.sock", "DOCKER_HOST"))
 
+    def test_a_socket_of_two_paths_is_one_engine(self):
+        os.mkdir(self.home + "/run")
+        os.symlink("run", self.home + "/var")
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(self.home + "/run/x.sock")
+        e = self.find(DOCKER_HOST="unix://%s/var/x.sock" % self.home)
+        self.assertEqual(e["name"], "unix://%s/run/x.sock" % os.path.realpath(self.home))
+        self.assertEqual(e["socket"], self.home + "/var/x.sock")
+
     def test_podman_has_its_own_variable(self):
         e = self.find("podman", DOCKER_HOST="unix:///run/x.sock", CONTAINER_HOST="unix:///run/y.sock")
         self.assertEqual(e["socket"], "/run/y.sock")

@@ -14,6 +14,8 @@
  *	lost FLAVOR				a name of ours that nobody has any more, then a sweep at the end of stdin
  *	forks COUNT				so many children of a process whose threads are at work
  *	fill FLAVOR IMAGE VERSION		the agent's volume of that version; its name
+ *	sets FLAVOR ID...			the volume of each image's library sets, by a client each
+ *	sweep-sets FLAVOR			the volumes of images that are gone
  *
  * Everything that can fail says "error CODE: sentence". At the end it must have no more descriptors
  * and children than connections that are kept; it says how many descriptors. No connection may be
@@ -27,6 +29,7 @@
 #include "backend/engine/owner.h"
 #include "backend/engine/relay.h"
 #include "backend/engine/removal.h"
+#include "backend/engine/sets.h"
 #include "backend/engine/endpoint.h"
 #include "backend/engine/sweep.h"
 #include "base/embedded.h"
@@ -419,6 +422,35 @@ static int make_forks(char **args)
 	return 0;
 }
 
+/* ---- the volumes of library sets ---- */
+
+static int make_sets(char **args)
+{
+	struct engine_client *client;
+	struct sbx_error err;
+	int r = 0;
+
+	for (char **id = args + 1; r == 0 && *id != NULL; id++) {
+		if (engine_client_open(&client, flavor_of(args[0]), &err) < 0)
+			return say(&err);
+		r = engine_sets_make(client, *id, &err);
+		engine_client_close(client);
+	}
+	return r < 0 ? say(&err) : 0;
+}
+
+static int sweep_sets(char **args)
+{
+	struct engine_client *client;
+	struct sbx_error err;
+
+	if (engine_client_open(&client, flavor_of(args[0]), &err) < 0)
+		return say(&err);
+	engine_sets_sweep(client);
+	engine_client_close(client);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -430,7 +462,8 @@ int main(int argc, char **argv)
 		{"stream", 2, open_stream}, {"give-up", 2, give_up}, {"owner", 0, show_owner},
 		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep}, {"leave", 2, leave},
 		{"lost", 1, lose},
-		{"fill", 3, fill}, {"forks", 1, make_forks},
+		{"fill", 3, fill}, {"forks", 1, make_forks}, {"sets", 2, make_sets},
+		{"sweep-sets", 1, sweep_sets},
 	};
 	int before;
 

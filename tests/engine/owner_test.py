@@ -176,6 +176,36 @@ class Owners(unittest.TestCase):
         self.leave({"/containers/aa": remove, "/containers/json": peer.answer(body=b'[{"Id":"aa","State":"dead"}]')}, "aa")
         self.assertTrue(done.wait(peer.DEADLINE))
 
+    def test_the_volume_of_an_images_libraries_is_asked_for_once(self):
+        first, second = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+        engine = peer.Engine({"/volumes/create": peer.answer("201 Created", b"{}")})
+        self.addCleanup(engine.close)
+        peer.ask("sets", "docker", first, first, second, first, DOCKER_HOST=engine.host)
+        self.assertEqual([p for p in engine.paths() if p.startswith("POST")], ["POST /v1.44/volumes/create"] * 2)
+
+    def test_a_volume_that_could_not_be_made_is_asked_for_again(self):
+        image = "sha256:" + "1" * 64
+        engine = peer.Engine({"/volumes/create": peer.answer("500 Oops", b'{"message":"full"}')})
+        self.addCleanup(engine.close)
+        self.assertIn("full", peer.ask("sets", "docker", image, DOCKER_HOST=engine.host).out)
+        self.assertIn("full", peer.ask("sets", "docker", image, DOCKER_HOST=engine.host).out)
+
+    def test_library_volumes_of_images_that_are_gone_go_also_where_the_engine_made_them(self):
+        """A container that names a volume which somebody has removed makes it anew, without a label."""
+        gone, here, strange = "1" * 64, "2" * 64, "3" * 64
+        ours = {"llm-sandbox": "libraries", "llm-sandbox.image": "sha256:" + here}
+        named = [("llm-sandbox-libraries-" + gone, None), ("llm-sandbox-libraries-" + here, ours),
+                 ("llm-sandbox-libraries-" + strange, {"who": "somebody else"}), ("my-llm-sandbox-libraries-" + gone, None),
+                 ("llm-sandbox-libraries-../" + gone, None)]
+        listed = json.dumps({"Volumes": [{"Name": name, "Labels": labels} for name, labels in named]}).encode()
+        engine = peer.Engine({"/volumes": peer.answer(body=listed),
+                              "/images/sha256:%s/json" % here: peer.answer(body=b"{}"),
+                              "/volumes/llm-sandbox-libraries-" + gone: peer.answer("204 No Content")})
+        self.addCleanup(engine.close)
+        peer.ask("sweep-sets", "docker", DOCKER_HOST=engine.host)
+        self.assertEqual([p for p in engine.paths() if p.startswith("DELETE")],
+                         ["DELETE /v1.44/volumes/llm-sandbox-libraries-" + gone])
+
     def test_a_sweep_survives_nonsense(self):
         for body in (b"5", b'{"a":1}', b"[[[]]]", b'"x"', b"", b'[{"Id":"aa","Labels":5,"State":7}]'):
             with peer.Engine({"/containers/json": peer.answer(body=body)}) as engine:

@@ -766,6 +766,28 @@ static void languages_are_those_of_the_image_that_is_there_now(void **state)
 	has_python(p, NULL);
 }
 
+/* That is no language which the image lacks, and so nothing to remember. */
+static void a_tool_that_fails_with_nonsense_is_told(void **state)
+{
+	struct sbx_tool_chain *found = NULL;
+	struct place *p = *state;
+	struct sbx_error err;
+	size_t count = 0;
+
+	put_program(p, "image/bin/node");
+	import(p, "image");
+	use(p, "x");
+	for (int i = 0; i < 2; i++) {
+		if (sbx_spec_find_languages(p->sandbox->spec, "javascript", &found, &count, &err) < 0)
+			fail_msg("%s", err.msg);
+		assert_int_equal(count, 1);
+		assert_null(found[0].version);
+		assert_int_equal(found[0].code, SBX_E_UNAVAILABLE);
+		assert_non_null(strstr(found[0].problem, "does not tell its version (exit code 3)"));
+		sbx_tool_chains_free(found, count);
+	}
+}
+
 static void what_is_remembered_may_be_damaged(void **state)
 {
 	static const char file[] = "cache/llm-sandbox/image-languages.json";
@@ -917,6 +939,7 @@ int main(void)
 		place_test(environments_of_an_image_are_entered),
 		place_test(a_record_that_is_damaged_does_no_harm),
 		place_test(languages_are_those_of_the_image_that_is_there_now),
+		place_test(a_tool_that_fails_with_nonsense_is_told),
 		place_test(what_is_remembered_may_be_damaged),
 		place_test(programs_for_other_processors_are_told),
 		place_test(an_image_of_one_of_our_own_is_the_same),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The one program of the tests' images, static: has PATH..., cat FILE, ls FOLDER, write FILE, env NAME, --version. */
+/*
+ * The one program of the tests' images, static: has PATH..., cat FILE, ls FOLDER, write FILE, env NAME, --version;
+ * as node it fails.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +38,9 @@ int main(int argc, char **argv)
 {
 	struct stat st;
 
+	/* No text, and no version. */
+	if (strstr(argv[0], "node") != NULL)
+		return fputs("\xff\xfe", stderr) < 0 ? 1 : 3;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return puts("inside 3.9.1") < 0;
 	if (argc == 3 && strcmp(argv[1], "env") == 0)

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -1133,6 +1134,49 @@ static void a_set_with_an_engine_is_removed_and_verified_there(void **state)
 	sbx_library_set_free(again);
 }
 
+/* Whoever looks for a set that cannot be had sweeps the store. */
+static int sweep(void)
+{
+	const struct sbx_install how = {
+		.language = "python", .requirements = LIST("sbx-nowhere"), .offline = true};
+	struct sbx_error err;
+
+	return sbx_library_add(&how, NULL, &err);
+}
+
+/* As soon as a copy is in it. */
+static void *sweep_until_told(void *told)
+{
+	while (!atomic_load((atomic_bool *)told)) {
+		if (count_entries(store("new")) > 0)
+			sweep();
+	}
+	return NULL;
+}
+
+static void a_verification_is_not_disturbed_by_who_sweeps(void **state)
+{
+	struct sbx_library_set *set;
+	atomic_bool told = false;
+	struct sbx_error err;
+	pthread_t thread;
+	int r = 0;
+
+	(void)state;
+	need_engine();
+	set = add("python", LIST("sbx-good==1.0"));
+	assert_int_equal(sweep(), -SBX_E_NOT_FOUND);
+	pthread_create(&thread, NULL, sweep_until_told, &told);
+	for (int i = 0; i < 4 && r == 0; i++)
+		r = sbx_library_verify(set->id, &err);
+	atomic_store(&told, true);
+	pthread_join(thread, NULL);
+	if (r < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(count_entries(store("new")), 0);
+	sbx_library_set_free(set);
+}
+
 /* Its builder died between the name and the record. */
 static void a_folder_that_a_killed_builder_left_with_an_engine_goes(void **state)
 {
@@ -1298,6 +1342,7 @@ int main(void)
 		sandbox_test(a_volume_that_was_removed_is_made_and_filled_anew),
 		sandbox_test(a_set_with_an_engine_is_removed_and_verified_there),
 		sandbox_test(a_folder_that_a_killed_builder_left_with_an_engine_goes),
+		sandbox_test(a_verification_is_not_disturbed_by_who_sweeps),
 		sandbox_test(odd_files_of_a_wheel_are_plain_ones_in_a_volume),
 		sandbox_test(an_engine_that_is_not_used_now_keeps_its_sets),
 		sandbox_test(progress_tells_what_the_installer_says),

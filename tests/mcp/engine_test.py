@@ -410,6 +410,17 @@ class Environment(EngineCase):
             self.until("the image is still there", lambda: "message" not in (
                 engine("DELETE", "/images/" + name) or {"message": ""}))
 
+    def test_what_is_asked_of_an_image_is_not_committed(self):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "_meta": MODERN, "name": "get_language_details", "arguments": {"language": "python"}}}
+        asked = subprocess.run([sandbox_test.PROGRAM, "mcp"], input=json.dumps(call) + "\n", text=True, capture_output=True,
+                               timeout=DEADLINE, env={**CLEAN, **SETTINGS, "COMMIT_CONTAINER": "yes"})
+        self.assertIn("preinstalled_libraries", asked.stdout)
+        for line in asked.stderr.splitlines():
+            if "committed to the image " in line:
+                engine("DELETE", "/images/" + line.split("committed to the image ")[1].split()[0])
+        self.assertNotIn("committed", asked.stderr)
+
     def test_what_is_wrong_ends_the_server_with_the_name_of_the_variable(self):
         for name, value in (("SANDBOX_CPU_COUNT", "2.5"), ("SANDBOX_READ_ONLY", "maybe"),
                             ("SANDBOX_RUNTIME_CONFIGS", '{"mem_limti": 1}'),

@@ -238,7 +238,7 @@ static void show_volumes(const struct sbx_spec *spec, json_t *o)
 		json_decref(volumes);
 }
 
-/* What a user shows there comes before it. */
+/* What a user shows there comes before it, and nothing of what the image has there gets into it. */
 static void show_sets(const struct sbx_spec *spec, json_t *o)
 {
 	json_t *host = json_object_get(o, "HostConfig");
@@ -246,7 +246,7 @@ static void show_sets(const struct sbx_spec *spec, json_t *o)
 	if (spec->container.sets == NULL || is_taken(host, ENGINE_SETS_MOUNT))
 		return;
 	json_array_append_new(json_object_get(host, "Binds"),
-			      json_sprintf("%s:" ENGINE_SETS_MOUNT ":%s", spec->container.sets,
+			      json_sprintf("%s:" ENGINE_SETS_MOUNT ":%s," ENGINE_VOLUME_MODE, spec->container.sets,
 					   spec->sets_writable ? "rw" : "ro"));
 }
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/un.h>
@@ -19,6 +20,8 @@
 #define URL_CHARS                                                                        \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"                 \
 	"._-:[]%/~+"
+
+#define SOCKET_NAME_MAX 200 /* a longer name is no use in a message, and is not kept whole */
 
 /* What is known beside the host. */
 struct search {
@@ -44,6 +47,17 @@ static const char *variable(const char *name)
 
 /* ---- sockets ---- */
 
+/* As what is kept of an engine is known by: /var/run is a link to /run, and both are one socket. */
+static char *name_socket(const char *path)
+{
+	auto_free char *resolved = realpath(path, NULL);
+	char *name = NULL;
+
+	if (resolved == NULL || strlen(resolved) > SOCKET_NAME_MAX)
+		return asprintf(&name, "unix://%s", path) < 0 ? NULL : name;
+	return asprintf(&name, "unix://%s", resolved) < 0 ? NULL : name;
+}
+
 static int use_socket(struct engine_endpoint *e, const char *path, struct sbx_error *err)
 {
 	if (path[0] != '/')
@@ -58,8 +72,7 @@ static int use_socket(struct engine_endpoint *e, const char *path, struct sbx_er
 				e->source, path, sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
 	e->socket_path = strdup(path);
 	e->url = strdup("http://engine");
-	if (asprintf(&e->name, "unix://%s", path) < 0)
-		e->name = NULL;
+	e->name = name_socket(path);
 	return e->socket_path == NULL || e->url == NULL || e->name == NULL ? no_memory(err) : 0;
 }
 

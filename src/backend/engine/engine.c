@@ -426,6 +426,7 @@ static void find_sets(struct engine_place *p)
 {
 	struct sbx_error ignored;
 
+	p->spec.container.sets = NULL;
 	if (!p->spec.no_libraries && engine_sets_name(p->image.id, p->sets_volume) &&
 	    engine_sets_make(p->client, p->image.id, &ignored) == 0)
 		p->spec.container.sets = p->sets_volume;
@@ -451,9 +452,10 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
-	find_sets(p);
-	if (r == 0)
+	if (r == 0) {
+		find_sets(p);
 		r = make_container(p, err);
+	}
 	if (r == 0) {
 		p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
 		note_sets(p);

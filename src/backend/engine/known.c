@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/known.h"
 
+#include "backend/engine/sets.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +10,13 @@
 
 #define ENGINES_MAX 16
 #define LINES_MAX   4 /* that nobody uses, per engine */
+#define SETS_MAX    16
 
 struct entry {
 	char *key; /* NULL: free */
 	struct engine_known known;
+	char sets[SETS_MAX][ENGINE_SETS_VOLUME_MAX]; /* "": free */
+	size_t next_sets;
 	struct engine_line *lines[LINES_MAX];
 	size_t line_count;
 };
@@ -78,8 +83,10 @@ void engine_known_set(const char *key, const struct engine_flavor *flavor, const
 		e->known.flavor = flavor;
 		snprintf(e->known.version, sizeof(e->known.version), "%s", version);
 		e->known.limits = 0;
-		if (flavor == NULL)
+		if (flavor == NULL) {
 			e->known.agent_ns = 0;
+			memset(e->sets, 0, sizeof(e->sets));
+		}
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -92,6 +99,40 @@ void engine_known_set_agent(const char *key, uint64_t now_ns)
 	e = find(key);
 	if (e != NULL)
 		e->known.agent_ns = now_ns;
+	pthread_mutex_unlock(&lock);
+}
+
+static bool has_sets(const struct entry *e, const char *volume)
+{
+	for (size_t i = 0; i < SETS_MAX; i++) {
+		if (strcmp(e->sets[i], volume) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool engine_known_has_sets(const char *key, const char *volume)
+{
+	const struct entry *e;
+	bool has;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	has = e != NULL && has_sets(e, volume);
+	pthread_mutex_unlock(&lock);
+	return has;
+}
+
+void engine_known_add_sets(const char *key, const char *volume)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(key);
+	if (e != NULL && !has_sets(e, volume)) {
+		snprintf(e->sets[e->next_sets], sizeof(e->sets[0]), "%s", volume);
+		e->next_sets = (e->next_sets + 1) % SETS_MAX;
+	}
 	pthread_mutex_unlock(&lock);
 }
 

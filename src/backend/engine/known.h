@@ -30,6 +30,10 @@ void engine_known_set(const char *key, const struct engine_flavor *flavor, const
 /* Note that its volume is there, or (0) that it may not be. */
 void engine_known_set_agent(const char *key, uint64_t now_ns);
 
+/* Note that an image's volume of libraries is there, and whether that was noted; the oldest are forgotten. */
+void engine_known_add_sets(const char *key, const char *volume);
+bool engine_known_has_sets(const char *key, const char *volume);
+
 /* Note whether it sets the limits of containers. */
 void engine_known_set_limits(const char *key, bool sets);
 

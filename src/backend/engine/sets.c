@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/engine/sets.h"
 
+#include "backend/engine/known.h"
 #include "backend/engine/labels.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 #define DIGITS_MAX	96
 #define STATUS_CONFLICT 409
 
-/* {"label":["llm-sandbox=libraries"]} */
-#define LIST_PATH "/volumes?filters=%7B%22label%22%3A%5B%22llm-sandbox%3Dlibraries%22%5D%7D"
+/* {"name":["llm-sandbox-libraries-"]} */
+#define LIST_PATH "/volumes?filters=%7B%22name%22%3A%5B%22" PREFIX "%22%5D%7D"
 
 bool engine_sets_name(const char *image_id, char ret[ENGINE_SETS_VOLUME_MAX])
 {
@@ -48,6 +49,8 @@ int engine_sets_make(struct engine_client *client, const char *image_id, struct 
 
 	if (!engine_sets_name(image_id, name))
 		return sbx_fail(err, SBX_E_PROTOCOL, "the engine does not say which image it is");
+	if (engine_known_has_sets(engine_client_key(client), name))
+		return 0;
 	body = json_pack("{s:s, s:{s:s, s:s}}", "Name", name, "Labels", ENGINE_LABEL, PURPOSE, LABEL_IMAGE,
 			 image_id);
 	if (body == NULL)
@@ -56,6 +59,8 @@ int engine_sets_make(struct engine_client *client, const char *image_id, struct 
 							 .body = body},
 			NULL, err);
 	json_decref(body);
+	if (r == 0)
+		engine_known_add_sets(engine_client_key(client), name);
 	return r;
 }
 
@@ -109,13 +114,22 @@ static bool has_image(struct engine_client *client, const char *image_id)
 	return engine_call(client, &request, NULL, &ignored) == 0 || engine_status(client) != 404;
 }
 
-/* The name is made of the label again: a volume that somebody else has given it is not ours. */
-static bool is_ours(const json_t *volume, const char *image_id)
+/*
+ * The image of a volume; NULL: it is not ours. One that somebody has removed an engine makes anew for the next
+ * container, without our labels; one with labels says the same as its name.
+ */
+static const char *image_of(const json_t *volume)
 {
 	const char *name = json_string_value(json_object_get(volume, "Name"));
+	const json_t *labels = json_object_get(volume, "Labels");
+	const char *image_id = json_string_value(json_object_get(labels, LABEL_IMAGE));
 	char ours[ENGINE_SETS_VOLUME_MAX];
 
-	return name != NULL && engine_sets_name(image_id, ours) && strcmp(name, ours) == 0;
+	if (name == NULL || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return NULL;
+	if (json_object_size(labels) == 0)
+		image_id = name + strlen(PREFIX);
+	return image_id != NULL && engine_sets_name(image_id, ours) && strcmp(name, ours) == 0 ? image_id : NULL;
 }
 
 void engine_sets_sweep(struct engine_client *client)
@@ -128,10 +142,9 @@ void engine_sets_sweep(struct engine_client *client)
 	if (engine_call(client, &request, &answer, &ignored) < 0)
 		return;
 	json_array_foreach(json_object_get(answer, "Volumes"), i, volume) {
-		const char *image_id = json_string_value(
-			json_object_get(json_object_get(volume, "Labels"), LABEL_IMAGE));
+		const char *image_id = image_of(volume);
 
-		if (image_id != NULL && is_ours(volume, image_id) && !has_image(client, image_id))
+		if (image_id != NULL && !has_image(client, image_id))
 			engine_sets_remove(client, image_id, &ignored);
 	}
 	json_decref(answer);

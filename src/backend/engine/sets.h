@@ -5,8 +5,8 @@
  * because none can be added to a container that runs: a set that is made later is seen at once. What is in
  * it is core's; it is written by a container that shows it writable and runs nothing but the agent.
  *
- *	llm-sandbox		"libraries": a label, by which the sweep knows them
- *	llm-sandbox.image	whose they are: "sha256:…"
+ *	llm-sandbox		"libraries": a label
+ *	llm-sandbox.image	whose they are: "sha256:…"; the sweep knows them by this and by their names
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 /* The volume of an image; false when this is no id of one. */
 bool engine_sets_name(const char *image_id, char ret[ENGINE_SETS_VOLUME_MAX]);
 
-/* Make it, unless it is there. */
+/* Make it, unless it is there, or was so for another sandbox of this process: that costs no call. */
 int engine_sets_make(struct engine_client *client, const char *image_id, struct sbx_error *err);
 
 /* Remove it; no error when it is not there. One that a container has stays: SBX_E_UNAVAILABLE. */

@@ -177,6 +177,9 @@ static int ask(const struct mcp_environment *environment, const struct source *s
 
 	if (r == 0)
 		r = sbx_spec_set_language(spec, source->language, err);
+	/* Nothing of the asking is to stay. */
+	if (r == 0)
+		r = sbx_spec_set_commit(spec, false, NULL, err);
 	if (r == 0) {
 		sbx_spec_set_cancel(spec, cancel);
 		r = sbx_session_open(spec, &session, err);
