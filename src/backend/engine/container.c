@@ -5,6 +5,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
+#include "backend/engine/words.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -365,8 +366,13 @@ static char *join_warnings(const json_t *answer)
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(json_object_get(answer, "Warnings"), i, item)
-		sbx_buf_printf(&text, "%s%.200s", i > 0 ? "; " : "", json_string_value(item) ?: "");
+	json_array_foreach(json_object_get(answer, "Warnings"), i, item) {
+		const char *warning = json_string_value(item) ?: "";
+		char words[ENGINE_WORDS_MAX];
+
+		engine_words_clean(warning, strlen(warning), words, sizeof(words));
+		sbx_buf_printf(&text, "%s%.200s", i > 0 ? "; " : "", words);
+	}
 	if (text.len > 0 && !text.failed)
 		return sbx_buf_take(&text);
 	sbx_buf_done(&text);
