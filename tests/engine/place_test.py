@@ -248,6 +248,8 @@ class Places(unittest.TestCase):
     def test_whoever_waits_for_an_engine_can_be_interrupted(self):
         for path, options, number in (("/images/create", ("--image", "y"), signal.SIGINT),
                                       ("/images/create", ("--image", "y"), signal.SIGTERM),
+                                      (CONTAINER + "/attach", ("--image", "x"), signal.SIGINT),
+                                      (CONTAINER + "/attach", ("--image", "x"), signal.SIGTERM),
                                       (CONTAINER + "/archive", ("--container", "mine"), signal.SIGINT)):
             asked, hang = threading.Event(), threading.Event()
             self.addCleanup(hang.set)
@@ -264,6 +266,15 @@ class Places(unittest.TestCase):
             process.send_signal(number)
             _, err = process.communicate(timeout=8)
             self.assertNotEqual(process.returncode, 0, err)
+            self.assertNotIn("in time", err)
+
+    def test_a_user_that_an_image_lacks_is_looked_for_in_one_container(self):
+        engine = self.engine({})
+        process = self.start(engine, "--image", "x", "--runtime-config", '{"user": "nobody-here"}')
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no user 'nobody-here'", err)
+        self.removes(engine)
+        self.assertEqual(len([p for p in engine.paths() if "/containers/create" in p]), 1)
 
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),
