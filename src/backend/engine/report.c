@@ -157,6 +157,9 @@ static void report_network(const json_t *host, const struct wire_surroundings *f
 	if (strcmp(mode, "none") != 0)
 		sbx_report_add(report, "network", SBX_OFF, "'%.60s', by network_mode of runtime_configs",
 			       mode);
+	else if (found->interfaces == UINT32_MAX)
+		sbx_report_add(report, "network", SBX_MISSING,
+			       "the engine was asked for none; inside nobody can see whether it is so");
 	else if (found->interfaces > 0)
 		sbx_report_add(report, "network", SBX_MISSING,
 			       "%u interfaces besides the loopback, though the engine was asked for none",
