@@ -600,10 +600,14 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned int removing;
+static pid_t owner; /* a process that is forked off has none of the threads that remove */
 
 static void take_turn(void)
 {
 	pthread_mutex_lock(&lock);
+	if (owner != getpid())
+		removing = 0;
+	owner = getpid();
 	while (removing == REMOVING_MAX)
 		pthread_cond_wait(&changed, &lock);
 	removing++;
