@@ -470,7 +470,9 @@ static int create(struct engine_place *p, struct sbx_error *err)
 {
 	int r = create_once(p, err);
 
-	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL)
+	/* Once there was a container it is something else that is missing: the user, for example. */
+	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL ||
+	    p->container.asked != NULL || p->spec.container.dockerfile != NULL)
 		return r;
 	sbx_strv_free(p->env);
 	free(p->commit_tag);
@@ -555,6 +557,18 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 	return r < 0 ? r : attach(p, err);
 }
 
+/* Whoever waits with a limit does so by the clock that nobody sets. */
+static void init_locks(struct engine_place *p)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *flavor,
 		       struct sbx_place **ret, struct sbx_error *err)
 {
@@ -567,8 +581,7 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 	p->relay.fd = -1;
 	p->relay.hold = true;
 	p->over = true;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->changed, NULL);
+	init_locks(p);
 	r = open_place(p, spec, flavor, err);
 	if (r < 0)
 		free_place(p);
@@ -689,12 +702,10 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 {
 	struct engine_place *p = engine(place);
 	char words[ENGINE_WORDS_MAX];
-	struct timespec until = sbx_timespec(0);
+	struct timespec until = sbx_timespec(sbx_deadline_ns(FAILURE_MS));
 	bool settled;
 	int r = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FAILURE_MS / 1000;
 	pthread_mutex_lock(&p->lock);
 	while (!p->settled && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
 		;

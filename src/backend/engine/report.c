@@ -160,6 +160,9 @@ static void report_network(const json_t *host, const struct wire_surroundings *f
 	if (strcmp(mode, "none") != 0)
 		sbx_report_add(report, "network", SBX_OFF, "'%.60s', by network_mode of runtime_configs",
 			       mode);
+	else if (found->interfaces == UINT32_MAX)
+		sbx_report_add(report, "network", SBX_MISSING,
+			       "the engine was asked for none; inside nobody can see whether it is so");
 	else if (found->interfaces > 0)
 		sbx_report_add(report, "network", SBX_MISSING,
 			       "%u interfaces besides the loopback, though the engine was asked for none",
@@ -217,16 +220,32 @@ static void report_limit(const struct engine_client *client, const struct engine
 		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", is, row->unit);
 }
 
+/* A limit of memory alone is none where the rest goes to swap: kernels are built without the other. */
+static void report_memory(const struct engine_client *client, const struct engine_container *container,
+			  uint64_t found, struct sbx_report *report)
+{
+	static const struct limit_row rows[] = {
+		{"memory limit", "MiB, no swap", 1048576, "Memory", 1048576, "memory limit"},
+		{"memory limit", "MiB, and swap by memswap_limit of runtime_configs", 1048576, "Memory", 1048576,
+		 "memory limit"},
+	};
+	const json_t *host = host_of(container->asked);
+	bool swaps = !json_equal(json_object_get(host, "Memory"), json_object_get(host, "MemorySwap"));
+
+	if (!swaps && container->warnings != NULL && strcasestr(container->warnings, "swap limit") != NULL)
+		sbx_report_add(report, rows[0].name, SBX_MISSING, "the engine says: %s", container->warnings);
+	else
+		report_limit(client, container, &rows[swaps], found, report);
+}
+
 static void report_limits(const struct engine_client *client, const struct engine_container *container,
 			  const struct wire_surroundings *found, struct sbx_report *report)
 {
-	static const struct limit_row memory = {"memory limit", "MiB, no swap", 1048576, "Memory", 1048576,
-						"memory limit"};
 	static const struct limit_row processes = {"process limit", "processes, with the agent's", 1,
 						   "PidsLimit", 1, "pids limit"};
 	static const struct limit_row cpu = {"cpu limit", "CPUs", 1000, "NanoCpus", 1e9, "cpu"};
 
-	report_limit(client, container, &memory, found->memory_bytes, report);
+	report_memory(client, container, found->memory_bytes, report);
 	report_limit(client, container, &processes, found->processes, report);
 	report_limit(client, container, &cpu, found->cpu_milli, report);
 }
@@ -415,6 +434,11 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 	if (container->asked == NULL) {
 		sbx_report_add(report, "container", SBX_OFF,
 			       "somebody else's, of %s: as isolated as its owner made it", title);
+		return;
+	}
+	if (!found->known) {
+		sbx_report_add(report, "container", SBX_MISSING,
+			       "of %s; its agent does not say what it was found to be", title);
 		return;
 	}
 	sbx_report_add(report, "container", SBX_ENFORCED, "of %s", title);
