@@ -472,7 +472,7 @@ static int create(struct engine_place *p, struct sbx_error *err)
 
 	/* Once there was a container it is something else that is missing: the user, for example. */
 	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL ||
-	    p->container.asked != NULL || p->spec.container.dockerfile != NULL)
+	    p->container.asked != NULL)
 		return r;
 	sbx_strv_free(p->env);
 	free(p->commit_tag);
