@@ -601,7 +601,6 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned int removing;
-static pid_t owner; /* a process that is forked off has none of the threads that remove */
 
 /* A process that is forked off has none of the threads, one of which may have had the lock. */
 static void start_anew_in_a_child(void)
@@ -619,9 +618,6 @@ __attribute__((constructor)) static void watch_forks(void)
 static void take_turn(void)
 {
 	pthread_mutex_lock(&lock);
-	if (owner != getpid())
-		removing = 0;
-	owner = getpid();
 	while (removing == REMOVING_MAX)
 		pthread_cond_wait(&changed, &lock);
 	removing++;
