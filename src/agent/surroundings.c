@@ -128,13 +128,13 @@ static bool leads_somewhere(int fd, const char *name, size_t len)
 	       !(interface.ifr_flags & IFF_LOOPBACK);
 }
 
-/* The kernel's own tunnels are in every network, and down. */
+/* The kernel's own tunnels are in every network, and down. UINT32_MAX: nothing is to be seen, not even a loopback. */
 static uint32_t count_interfaces(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char text[TEXT_MAX];
 	const char *line = read_text("/proc/net/dev", text);
-	uint32_t count = 0;
+	uint32_t count = fd >= 0 && line[0] != '\0' ? 0 : UINT32_MAX;
 
 	for (; fd >= 0 && line != NULL; line = strchr(line, '\n')) {
 		const char *name = line + strspn(line, "\n "), *end = name + strcspn(name, ":\n");

@@ -35,11 +35,14 @@ struct request {
 	uint64_t told_ns;	     /* when progress was told last */
 };
 
+struct given;
+
 /* What all requests share. */
 struct hall {
 	struct sbx_registry *registry;
 	struct programs *programs;
-	pthread_mutex_t naming;	  /* a name is chosen and given under it */
+	pthread_mutex_t naming;	  /* a name is chosen under it */
+	struct given *given;	  /* names of sessions that are being opened; its too */
 	atomic_bool asked_to_end; /* the last session is to take the holder with it */
 };
 

@@ -7,6 +7,7 @@
 #include "cli/trouble.h"
 #include "cli/wishes.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/files.h>
 
 #include <stdio.h>
@@ -14,10 +15,21 @@
 
 #define NAME_TRIES 100
 
+/* A name that has been given to a session which is not there yet: its image may be pulled. */
+struct given {
+	char name[NAME_SIZE];
+	struct given *next;
+};
+
 /* ---- names ---- */
 
-static bool is_taken(const struct sbx_session_info *list, size_t count, const char *name)
+static bool is_taken(const struct hall *hall, const struct sbx_session_info *list, size_t count,
+		     const char *name)
 {
+	for (const struct given *g = hall->given; g != NULL; g = g->next) {
+		if (strcmp(g->name, name) == 0)
+			return true;
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(list[i].label, name) == 0)
 			return true;
@@ -25,11 +37,11 @@ static bool is_taken(const struct sbx_session_info *list, size_t count, const ch
 	return false;
 }
 
-static int make_name(const struct sbx_session_info *list, size_t count, char ret[NAME_SIZE],
-		     struct sbx_error *err)
+static int make_name(const struct hall *hall, const struct sbx_session_info *list, size_t count,
+		     char ret[NAME_SIZE], struct sbx_error *err)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
-		if (name_make(ret) && !is_taken(list, count, ret))
+		if (name_make(ret) && !is_taken(hall, list, count, ret))
 			return 0;
 	}
 	return cli_fail(err, SBX_E_UNAVAILABLE, "cannot find a name; give one");
@@ -46,17 +58,43 @@ static int choose_name(struct request *q, char ret[NAME_SIZE], struct sbx_error 
 	if (r < 0)
 		return r;
 	if (name == NULL)
-		return make_name(list, count, ret, err);
+		return make_name(q->hall, list, count, ret, err);
 	if (!name_is_good(name))
 		return cli_fail(err, SBX_E_INVALID, "'%.64s' is no name of a session: " NAME_RULE,
 				name);
-	if (is_taken(list, count, name))
+	if (is_taken(q->hall, list, count, name))
 		return cli_fail(err, SBX_E_INVALID,
 				"there is a session '%s' already; "
 				"'llm-sandbox session stop %s' ends it",
 				name, name);
 	snprintf(ret, NAME_SIZE, "%s", name);
 	return 0;
+}
+
+static int give_name(struct request *q, struct given *given, struct sbx_error *err)
+{
+	int r;
+
+	pthread_mutex_lock(&q->hall->naming);
+	r = choose_name(q, given->name, err);
+	if (r == 0) {
+		given->next = q->hall->given;
+		q->hall->given = given;
+	}
+	pthread_mutex_unlock(&q->hall->naming);
+	return r;
+}
+
+/* The session has it now, or nobody. */
+static void take_name_back(struct request *q, const struct given *given)
+{
+	struct given **at = &q->hall->given;
+
+	pthread_mutex_lock(&q->hall->naming);
+	while (*at != given)
+		at = &(*at)->next;
+	*at = given->next;
+	pthread_mutex_unlock(&q->hall->naming);
 }
 
 /* ---- start ---- */
@@ -95,24 +133,27 @@ static int greet(struct request *q, const char *id, struct sbx_error *err)
 	return r;
 }
 
-/* With the lock: between the choice of the name and the session that has it comes nobody. */
 static int open_session(struct request *q, struct settings *s, const char *language,
 			struct sbx_session_info *ret, struct sbx_error *err)
 {
-	char name[NAME_SIZE];
+	struct given given;
 	struct sbx_registry_open how = {
-		.label = name,
+		.label = given.name,
 		.language = language,
 		.owner = REQUEST_OWNER,
 		.idle_ms = request_number(q, "idle_ms"),
 	};
-	int r = choose_name(q, name, err);
+	int r = give_name(q, &given, err);
 
 	if (r < 0)
 		return r;
+	/* Until it is open; whoever asked may not want it any more while its image is pulled. */
+	sbx_spec_set_cancel(s->spec, q->cancel);
 	how.spec = s->spec;
 	s->spec = NULL;
-	return sbx_registry_open(q->hall->registry, &how, ret, err);
+	r = sbx_registry_open(q->hall->registry, &how, ret, err);
+	take_name_back(q, &given);
+	return r;
 }
 
 static int start(struct request *q, struct sbx_error *err)
@@ -122,11 +163,8 @@ static int start(struct request *q, struct sbx_error *err)
 	struct settings s;
 	int r = make_spec(q, &s, language, err);
 
-	if (r == 0) {
-		pthread_mutex_lock(&q->hall->naming);
+	if (r == 0)
 		r = open_session(q, &s, language, &info, err);
-		pthread_mutex_unlock(&q->hall->naming);
-	}
 	settings_done(&s);
 	if (r == 0)
 		r = greet(q, info.id, err);

@@ -208,13 +208,25 @@ static bool try_session(const struct sbx_backend *backend)
 	return works;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what works_here() remembers */
+
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
+
 /*
  * The same for a while: trying costs what a session costs, and a server asks for each of its own. The
  * lock is held meanwhile, so that many who ask at once try once.
  */
 static bool works_here(const struct sbx_backend *native)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static uint64_t tried_ns;
 	static bool works;
 	bool answer;

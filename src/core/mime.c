@@ -228,6 +228,20 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static magic_t magic; /* guarded by lock; NULL: not loaded, or there is none */
 static bool tried;
 
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* Somebody may have been in the middle of it. */
+	magic = NULL;
+	tried = false;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
+
 static void limit(int parameter, size_t value)
 {
 	magic_setparam(magic, parameter, &value);

@@ -515,6 +515,8 @@ static int open_entry(struct sbx_registry *r, struct entry *e, struct sbx_sessio
 		e->used_ns = sbx_now_ns();
 		e->life_ends_ns = after_ns(e->used_ns, e->lifetime_ms);
 		result = sbx_session_open(e->spec, &e->session, err);
+		/* The session stays when whoever asked for it, and his handle, are gone. */
+		sbx_spec_set_cancel(e->spec, NULL);
 		if (result < 0)
 			give_back(r);
 	}

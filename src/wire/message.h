@@ -98,7 +98,7 @@ struct wire_surroundings {
 	uint64_t memory_bytes, processes, cpu_milli; /* of its cgroup */
 	uint64_t disk_bytes;			     /* of the largest of its folders in memory */
 	uint64_t capabilities;			     /* the bounding set */
-	uint32_t interfaces;			     /* that are up, beside loopbacks */
+	uint32_t interfaces; /* that are up, beside loopbacks; UINT32_MAX: could not be read */
 	uint32_t host_uid; /* SETUP's uid in the user namespace around it; UINT32_MAX: none */
 };
 

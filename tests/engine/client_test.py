@@ -239,6 +239,19 @@ class Ends(Case):
             result = self.call(engine, "/last", "GET", "/info", "GET", "/last", "GET", "/info")
             self.assertEqual(result.lines, ["docker []", "docker {}"] * 2)
 
+    def test_what_can_be_sent_only_once_goes_by_a_connection_of_its_own(self):
+        def closed_in_the_next(conn, _):
+            conn.sendall(answer(body=b"{}"))
+            conn.recv(1)
+
+        with Engine({"/last": closed_in_the_next, "/filled": answer(body=b"{}")}) as engine:
+            result = self.call(engine, "/last", "POST", "/filled")
+            self.assertEqual(result.lines, ["docker {}", "docker {}"])
+            self.assertEqual(len(engine.requests[-1].body), 300000)
+
+    def test_a_process_that_is_forked_off_finds_no_lock_taken(self):
+        self.assertEqual(peer.ask("forks", "300").lines, ["0 stuck"])
+
     def test_what_is_ended_meanwhile_does_not_wait(self):
         started, hang = threading.Event(), threading.Event()
         self.addCleanup(hang.set)

@@ -10,6 +10,7 @@ See real_test.py for which engines and which image are taken.
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -34,11 +35,12 @@ def run(code, *options, env=None):
 class Pulls(unittest.TestCase):
     """An engine without the image, whose pull ends as it is told."""
 
-    def pull(self, said, image="there/box:1", home="/nonexistent", status="200 OK"):
+    def pull(self, said, image="there/box:1", home="/nonexistent", status="200 OK", index="https://index.example/v1/",
+             host=None):
         missing = answer("404 Not Found", b'{"message": "No such image"}')
         answers = {"/images/%s/json" % image: missing,
                    "/images/create": answer(status, said.encode()),
-                   "/info": answer(body=b'{"IndexServerAddress": "https://index.example/v1/"}')}
+                   "/info": answer(body=json.dumps({"IndexServerAddress": index}).encode())}
 
         class WithQuery(dict):
             def get(self, key, default=None):
@@ -50,10 +52,10 @@ class Pulls(unittest.TestCase):
             def __contains__(self, key):
                 return super().__contains__(key.split("?")[0])
 
-        with Engine(answers) as engine:
+        with Engine(answers, tcp=host is not None) as engine:
             engine.answers = WithQuery(engine.answers)
             done = run("1", "--backend", "docker", "--image", image,
-                       env=peer.environment(DOCKER_HOST=engine.host, HOME=home, PATH=os.environ["PATH"] + ":" + home))
+                       env=peer.environment(DOCKER_HOST=engine.host.replace("127.0.0.1", host or ""), HOME=home, PATH=os.environ["PATH"] + ":" + home))
             self.assertNotEqual(done.returncode, 0)
             self.requests = [r for r in engine.requests if r.path.split("?")[0].endswith("/images/create")]
         return done.stderr
@@ -115,6 +117,43 @@ class Pulls(unittest.TestCase):
             f.write(config if isinstance(config, str) else json.dumps(config))
         return home
 
+    def test_an_engine_cannot_choose_whose_log_in_it_gets(self):
+        auth = {"auth": base64.b64encode(b"me:secret").decode()}
+        home = self.home({"auths": {"private.example": auth, "https://older.example/v2/": auth},
+                          "credHelpers": {"helped.example": "testing"}})
+        for index in ("private.example", "https://private.example/", "https://private.example/v1/", "private.example/v1/",
+                      "http://private.example/v1/", "https://me@private.example/v1/", "https://older.example/v2/",
+                      "https://older.example/v1/", "https://helped.example/v1/", "https://private.example/v1/?", "", "https:///v1/"):
+            with self.subTest(index=index):
+                self.pull(self.error("denied"), image="box", home=home, index=index)
+                self.assertNotIn("x-registry-auth", self.requests[0].headers)
+        self.pull(self.error("denied"), image="private.example/box", home=home)
+        self.assertEqual(self.login()["password"], "secret")
+
+    def test_a_store_is_asked_for_what_was_logged_in_to(self):
+        home = self.home({"auths": {"https://index.example/v1/": {}}, "credsStore": "testing"})
+        with open(home + "/docker-credential-testing", "w") as f:
+            f.write("#!/bin/sh\nread host\nprintf '{\"Username\": \"me\", \"Secret\": \"s-%s\"}' \"$host\"\n")
+        os.chmod(home + "/docker-credential-testing", 0o755)
+        self.pull(self.error("denied"), image="box", home=home)
+        self.assertEqual(self.login()["password"], "s-https://index.example/v1/")
+        self.pull(self.error("denied"), image="box", home=home, index="https://private.example/v1/")
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+
+    def test_no_log_in_goes_where_others_can_read_it(self):
+        auth = {"auth": base64.b64encode(b"me:secret").decode()}
+        home = self.home({"auths": {"host.example": auth}})
+        for host in ("127.0.0.1", "localhost"):
+            self.pull(self.error("denied"), image="host.example/box", home=home, host=host)
+            self.assertEqual(self.login()["password"], "secret")
+        # All of this machine, by an address that does not say so.
+        err = self.pull(self.error("denied: no"), image="host.example/box", home=home, host="0.0.0.0")
+        self.assertNotIn("x-registry-auth", self.requests[0].headers)
+        self.assertIn("is not encrypted", err)
+        self.assertIn("DOCKER_TLS_VERIFY", err)
+        err = self.pull(self.error("denied: no"), image="other.example/box", home=home, host="0.0.0.0")
+        self.assertNotIn("encrypted", err)
+
     def test_a_long_log_in_of_a_file_behind_a_link(self):
         secret = "s" * 9000
         auth = base64.b64encode(b"me:" + secret.encode()).decode()
@@ -166,6 +205,78 @@ class Pulls(unittest.TestCase):
             self.assertFalse([p for p in engine.paths() if "create" in p])
 
 
+class Builds(unittest.TestCase):
+    """An engine that builds as it is told, and on which others build the same folder."""
+
+    ID, OTHER = "sha256:" + "1a" * 32, "sha256:" + "2b" * 32
+
+    def build(self, inspect, create=None):
+        """inspect: of a name or an id, how often a build has ended so far -> the image's description, or None."""
+        self.builds = 0
+
+        def build(*_):
+            self.builds += 1
+            return answer(body=json.dumps({"aux": {"ID": self.ID}}).encode() + b"\n")
+
+        def look(_, request):
+            name = request.path.split("/images/")[1].removesuffix("/json")
+            said = inspect("ours" if name.startswith("llm-sandbox-build/") else name, self.builds)
+            if request.method == "DELETE":
+                return answer(body=b"[]")
+            return answer(body=json.dumps(said).encode()) if said else answer("404 Not Found", b'{"message":"No such image"}')
+
+        class Any(dict):
+            def get(self, key, default=None):
+                if re.match("/images/[^/]*/?[^/]*/json|/images/(llm|sha)", key):
+                    return look
+                return answer(body=b'{"Name":"x"}') if key.startswith("/volumes/") else super().get(key, default)
+
+        answers = {"/build": build, "/images/json": answer(body=b"[]"),
+                   "/containers/create": create or answer("500 Oops", b'{"message":"that will do"}')}
+        with Engine(answers) as engine, tempfile.TemporaryDirectory(prefix="sbxbuild") as folder:
+            engine.answers = Any(engine.answers)
+            with open(folder + "/Containerfile", "w") as f:
+                f.write("FROM x\n")
+            done = run("1", "--backend", "docker", "--dockerfile", folder + "/Containerfile",
+                       env=peer.environment(DOCKER_HOST=engine.host, HOME=folder))
+            self.deleted = [p.split("/images/")[1] for p in engine.paths() if p.startswith("DELETE") and "/images/" in p]
+            self.created = [json.loads(r.body)["Image"] for r in engine.requests if r.path.endswith("/containers/create")]
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    def image(self, id, **more):
+        return {"Id": id, "Os": "linux", "Config": {}, "RepoTags": [], **more}
+
+    def test_what_is_for_other_processors_is_removed(self):
+        said = self.build(lambda _, builds: self.image(self.ID, Architecture="mips64") if builds else None)
+        self.assertIn("linux/mips64", said)
+        self.assertEqual(len(self.deleted), 1, self.deleted)
+        self.assertTrue(self.deleted[0].startswith("llm-sandbox-build/"))
+
+    def test_what_was_there_before_stays(self):
+        self.build(lambda *_: self.image(self.ID, Architecture="mips64"))
+        self.assertEqual(self.deleted, [])
+
+    def test_a_container_is_of_what_was_built_for_it(self):
+        def inspect(name, builds):
+            return None if not builds else self.image(self.OTHER if name == "ours" else self.ID)
+
+        self.assertIn("that will do", self.build(inspect))
+        self.assertEqual(self.created, [self.ID])
+
+    def test_what_another_has_built_meanwhile_is_not_removed(self):
+        def inspect(name, builds):
+            return None if not builds else self.image(self.OTHER) if name == "ours" else self.image(self.ID, Architecture="mips64")
+
+        self.assertIn("linux/mips64", self.build(inspect))
+        self.assertEqual(self.deleted, [self.ID])
+
+    def test_what_another_has_removed_meanwhile_is_built_again(self):
+        missing = answer("404 Not Found", b'{"message":"No such image: %s"}' % self.ID.encode())
+        self.assertIn("No such image", self.build(lambda _, builds: self.image(self.ID) if builds else None, missing))
+        self.assertEqual(self.builds, 2)
+
+
 class Containers:
     """On a real engine."""
 
@@ -173,9 +284,9 @@ class Containers:
         super().setUp()
         self.image = self.need_image()
 
-    def run_in(self, code, *options, image=True):
+    def run_in(self, code, *options, image=True, env=None):
         images = ("--image", self.image) if image else ()
-        env = {**os.environ, **self.variables()}
+        env = {**os.environ, **self.variables(), **(env or {})}
         return run(code, "--backend", self.flavor, *images, *options, env=env)
 
     def inside(self, code, *options, **how):
@@ -407,6 +518,32 @@ class Containers:
                          (base.get("Entrypoint") or [], base.get("Cmd") or []))
         code = "print(open('/sandbox/kept').read()); open('/sandbox/more', 'w')"
         self.assertEqual(self.inside(code, "--image", name, image=False), "x")
+
+    def test_an_image_that_only_says_that_it_is_a_commit_has_the_limits_of_any(self):
+        text = "RUN mkdir -p /sandbox && touch /sandbox/kept && chmod 777 /sandbox\nLABEL llm-sandbox=commit\n"
+        name = "llm-sandbox-test/says-so:%d" % os.getpid()
+        self.addCleanup(self.remove_image, name)
+        code = "import os; print(os.path.exists('/sandbox/kept'))"
+        wish = json.dumps({"mounts": [{"type": "volume", "target": "/sandbox"}]})
+        shown = self.flavor == "podman"  # which copies it into the folder in memory
+        self.assertEqual(self.build(text, "--tag", name, code=code)(), str(shown))
+        self.assertEqual(self.report["disk limit"]["status"], "enforced")
+        self.assertEqual("was not committed here" in self.said, not shown)
+        self.assertEqual(wish in self.said, not shown)
+        self.assertEqual(self.inside(code, "--image", name, "--runtime-config", wish, image=False), "True")
+        self.assertNotEqual(self.report["disk limit"]["status"], "enforced")
+
+    def test_a_commit_is_one_for_who_has_made_it(self):
+        name = "llm-sandbox-test/committed-by:%d" % os.getpid()
+        self.addCleanup(self.remove_image, name)
+        self.inside("open('/sandbox/kept', 'w').write('x')", "--commit=" + name)
+        other = {"XDG_CACHE_HOME": self.enterContext(tempfile.TemporaryDirectory(prefix="sbx-cache-"))}
+        code = "import os; print(os.path.exists('/sandbox/kept'))"
+        self.assertEqual(self.inside(code, "--image", name, image=False), "True")
+        self.assertEqual(self.report["disk limit"]["status"], "off")
+        self.assertEqual(self.inside(code, "--image", name, image=False, env=other),
+                         str(self.flavor == "podman"))
+        self.assertEqual(self.report["disk limit"]["status"], "enforced")
 
     def test_a_commit_goes_over_no_image(self):
         before = self.http("GET", "/v1.41/images/%s/json" % self.image)[1]["Id"]

@@ -12,6 +12,7 @@
  *	sweep FLAVOR
  *	leave FLAVOR ID...			containers that go by themselves, left until stdin ends
  *	lost FLAVOR				a name of ours that nobody has any more, then a sweep at the end of stdin
+ *	forks COUNT				so many children of a process whose threads are at work
  *	fill FLAVOR IMAGE VERSION		the agent's volume of that version; its name
  *	sets FLAVOR ID...			the volume of each image's library sets, by a client each
  *	sweep-sets FLAVOR			the volumes of images that are gone
@@ -23,6 +24,7 @@
 #include "backend/engine/container.h"
 #include "backend/engine/known.h"
 #include "backend/engine/labels.h"
+#include "backend/engine/leaving.h"
 #include "backend/engine/ours.h"
 #include "backend/engine/owner.h"
 #include "backend/engine/relay.h"
@@ -35,10 +37,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct engine_flavor *flavor_of(const char *name)
@@ -105,14 +109,30 @@ static int take_piece(const void *data, size_t len, void *userdata, struct sbx_e
 	return 0;
 }
 
+/* Zeros, which come but once. */
+static ssize_t fill_piece(void *data, size_t len, void *userdata)
+{
+	size_t *left = userdata;
+
+	len = len < *left ? len : *left;
+	memset(data, 0, len);
+	*left -= len;
+	return (ssize_t)len;
+}
+
 static void call(struct engine_client *client, const char *method, const char *path, uint64_t timeout_ms)
 {
 	struct engine_request request = {.method = method, .path = path, .timeout_ms = timeout_ms};
 	json_t *answer = NULL;
 	struct sbx_error err;
-	size_t pieces = 0;
+	size_t pieces = 0, left = 300000;
 	char *text;
 
+	if (strstr(path, "filled") != NULL) {
+		request.fill = fill_piece;
+		request.fill_data = &left;
+		request.raw_len = left;
+	}
 	if (strstr(path, "pieces") != NULL) {
 		request.on_piece = take_piece;
 		request.userdata = &pieces;
@@ -354,6 +374,56 @@ static int fill(char **args)
 	return 0;
 }
 
+/* ---- forks ---- */
+
+static void use_all(void)
+{
+	char name[ENGINE_SESSION_MAX];
+
+	engine_known_set("x", &engine_docker, "1.41");
+	engine_ours_add(name);
+	engine_leaving_begin();
+	engine_leaving_end();
+	engine_ours_remove(name);
+	engine_known_get("x");
+}
+
+static void *keep_using(void *stop)
+{
+	while (!atomic_load((atomic_bool *)stop))
+		use_all();
+	return NULL;
+}
+
+/* Children of a program whose threads are at work all the time: one that finds a lock taken for good is ended. */
+static int make_forks(char **args)
+{
+	atomic_bool stop = false;
+	pthread_t threads[2];
+	int stuck = 0, status;
+
+	for (size_t i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, keep_using, &stop);
+	for (int i = 0; i < atoi(args[0]) && stuck == 0; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			alarm(5);
+			use_all();
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+			stuck++;
+	}
+	atomic_store(&stop, true);
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d stuck\n", stuck);
+	return 0;
+}
+
+/* ---- the volumes of library sets ---- */
+
 static int make_sets(char **args)
 {
 	struct engine_client *client;
@@ -392,7 +462,8 @@ int main(int argc, char **argv)
 		{"stream", 2, open_stream}, {"give-up", 2, give_up}, {"owner", 0, show_owner},
 		{"judge", 1, judge}, {"left", 3, is_left}, {"sweep", 1, sweep}, {"leave", 2, leave},
 		{"lost", 1, lose},
-		{"fill", 3, fill}, {"sets", 2, make_sets}, {"sweep-sets", 1, sweep_sets},
+		{"fill", 3, fill}, {"forks", 1, make_forks}, {"sets", 2, make_sets},
+		{"sweep-sets", 1, sweep_sets},
 	};
 	int before;
 

@@ -20,11 +20,16 @@ from peer import Engine, answer, frame
 ID = "ab" * 32
 CONTAINER = "/containers/" + ID
 
+# Of the newer era, which needs no greeting.
+CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "execute_code", "arguments": {"code": "1"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
+
 
 class Places(unittest.TestCase):
     """Each case bends an engine that does everything right up to the attached stream."""
 
-    def engine(self, answers):
+    def engine(self, answers, **how):
         self.gone = threading.Event()
 
         def removed(_, request):
@@ -41,7 +46,7 @@ class Places(unittest.TestCase):
             "/images/x/json": answer(body=b'{"Id":"x","Config":{}}'),
             **answers,
         }
-        engine = Engine(answers)
+        engine = Engine(answers, **how)
         engine.answers = Volumes(engine.answers)
         self.addCleanup(engine.close)
         return engine
@@ -248,6 +253,8 @@ class Places(unittest.TestCase):
     def test_whoever_waits_for_an_engine_can_be_interrupted(self):
         for path, options, number in (("/images/create", ("--image", "y"), signal.SIGINT),
                                       ("/images/create", ("--image", "y"), signal.SIGTERM),
+                                      (CONTAINER + "/attach", ("--image", "x"), signal.SIGINT),
+                                      (CONTAINER + "/attach", ("--image", "x"), signal.SIGTERM),
                                       (CONTAINER + "/archive", ("--container", "mine"), signal.SIGINT)):
             asked, hang = threading.Event(), threading.Event()
             self.addCleanup(hang.set)
@@ -264,6 +271,33 @@ class Places(unittest.TestCase):
             process.send_signal(number)
             _, err = process.communicate(timeout=8)
             self.assertNotEqual(process.returncode, 0, err)
+            self.assertNotIn("in time", err)
+
+    def test_a_user_that_an_image_lacks_is_looked_for_in_one_container(self):
+        engine = self.engine({})
+        process = self.start(engine, "--image", "x", "--runtime-config", '{"user": "nobody-here"}')
+        _, err = process.communicate(timeout=peer.DEADLINE)
+        self.assertIn("no user 'nobody-here'", err)
+        self.removes(engine)
+        self.assertEqual(len([p for p in engine.paths() if "/containers/create" in p]), 1)
+
+    def test_an_engine_that_does_not_answer_what_it_limits_is_asked_again(self):
+        said = [answer("500 Oops", b'{"message":"not now"}'), answer(body=b'{"CgroupDriver":"systemd"}')]
+        engine = self.engine({"/info": lambda *_: said.pop(0), CONTAINER + "/attach": answer("409 Conflict", b'{"message":"enough"}')},
+                             tcp=True)
+        server = subprocess.Popen([peer.PROGRAM, "mcp"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, env=peer.environment(
+                                      DOCKER_HOST=engine.host, HOME=engine.folder, BACKEND="docker", SANDBOX_IMAGE="x"))
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait, peer.DEADLINE)
+        self.addCleanup(server.stdin.close)
+        for _ in range(3):
+            server.stdin.write(CALL + "\n")
+            server.stdin.flush()
+            self.assertIn("enough", server.stdout.readline())
+        # What has been answered once is known.
+        self.assertEqual(said, [])
+        self.assertEqual(len([p for p in engine.paths() if p.endswith("/info")]), 2)
 
     def test_an_agent_that_cannot_be_put_leaves_no_carrier(self):
         engine = self.engine({"/volumes": answer("404 Not Found", b'{"message":"no such volume"}'),

@@ -8,7 +8,6 @@ and the mounts are gone with them. Nobody else is on it.
 """
 
 import ctypes
-import http.client
 import io
 import json
 import os
@@ -20,7 +19,8 @@ import tarfile
 import tempfile
 import threading
 import time
-import urllib.parse
+
+from unix_http import CONTAINERS_CONF, UnixConnection
 
 DEADLINE = 60
 BUSYBOX = shutil.which("busybox")
@@ -49,17 +49,6 @@ def why_not(flavor):
         if b"ld-linux" in f.read(4096):
             return "busybox is not static, and an image is made of it alone"
     return None
-
-
-class Socket(http.client.HTTPConnection):
-    def __init__(self, path, timeout=DEADLINE):
-        super().__init__("engine", timeout=timeout)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 def archive():
@@ -125,8 +114,7 @@ class Engine:
         """Or start again, where the last one's data and containers are."""
         conf = self.folder + "/containers.conf"
         with open(conf, "w") as f:
-            f.write('[containers]\ndefault_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]\n'
-                    '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n')
+            f.write(CONTAINERS_CONF)
         if os.path.exists(self.path):
             os.unlink(self.path)
         if os.path.exists(self.folder + "/pid"):
@@ -182,7 +170,7 @@ class Engine:
                               check=True, **options)
 
     def http(self, method, path, body=None, raw=None, timeout=DEADLINE):
-        conn = Socket(self.path, timeout)
+        conn = UnixConnection(self.path, timeout)
         try:
             kind = "application/x-tar" if raw is not None else "application/json"
             conn.request(method, path, raw if raw is not None else body and json.dumps(body), {"Content-Type": kind})

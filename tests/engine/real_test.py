@@ -8,30 +8,18 @@ An engine is one that answers at SBX_TEST_DOCKER or SBX_TEST_PODMAN (a path of a
 usual place; SBX_TEST_IMAGE names an image that it has (box:py).
 """
 
-import http.client
 import json
 import os
 import random
 import shutil
-import socket
 import subprocess
 import time
 import unittest
 
 import peer
+from unix_http import UnixConnection
 
 IMAGE = os.environ.get("SBX_TEST_IMAGE", "box:py")
-
-
-class Socket(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("engine", timeout=peer.DEADLINE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 class Real:
@@ -46,7 +34,7 @@ class Real:
         self.assertEqual(status, 200)
 
     def http(self, method, path, body=None):
-        conn = Socket(self.path)
+        conn = UnixConnection(self.path, peer.DEADLINE)
         try:
             conn.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
             answer = conn.getresponse()

@@ -187,8 +187,9 @@ class Report(Played):
         agent.stdin.close()
         thread.join()
 
-    def report(self, flavor, *options):
-        engine = self.engine(flavor, {CONTAINER + "/attach": self.attached, CONTAINER + "/start": answer("204 No Content")})
+    def report(self, flavor, *options, answers=None):
+        engine = self.engine(flavor, {CONTAINER + "/attach": self.attached, CONTAINER + "/start": answer("204 No Content"),
+                                      **(answers or {})})
         done = self.run_in(engine, *options, command=("/bin/true",))
         self.assertTrue(done.stdout.startswith("{"), done.stderr)
         return {line["name"]: (line["status"], line["detail"]) for line in json.loads(done.stdout)["isolation"]}
@@ -218,15 +219,44 @@ class Report(Played):
         for name in ("root file system", "network", "container privileges", "container seccomp"):
             self.assertEqual(report[name][0], "off", (name, report[name]))
 
+    def test_what_of_proc_and_sys_is_shown_is_off(self):
+        for flavor, options in (("docker", ["systempaths=unconfined"]), ("podman", ["unmask=/proc/keys"]),
+                                ("podman", ["unmask=ALL"])):
+            report = self.report(flavor, "--workdir", self.folder, "--runtime-config", json.dumps({"security_opt": options}))
+            self.assertEqual(report["proc"][0], "off", (options, report["proc"]))
+            self.assertIn(options[0].split("=")[0], report["proc"][1])
+        self.assertEqual(self.report("podman", "--workdir", self.folder)["proc"][0], "enforced")
+
+    def test_volumes_of_an_image_are_named_where_nothing_keeps_programs_out(self):
+        said = {"Id": "x", "Config": {"Volumes": {"/data": {}, "/b\x1b[31m": {}, "/tmp": {}}}}
+        image = {"/images/x/json": answer(body=json.dumps(said).encode())}
+        report = self.report("docker", "--workdir", self.folder, "--runtime-config",
+                             '{"security_opt": ["no-new-privileges:false"]}', answers=image)
+        self.assertEqual(report["landlock"][0], "off")
+        self.assertEqual(report["disk limit"][0], "missing")
+        self.assertIn("/data", report["disk limit"][1])
+        self.assertNotIn("\x1b", report["disk limit"][1])
+        self.assertNotIn("/tmp,", report["disk limit"][1])
+        report = self.report("docker", "--workdir", self.folder, answers=image)
+        if report["landlock"][0] == "enforced":
+            self.assertNotIn("/data", report["disk limit"][1])
+
+    def warned(self, warning, *options):
+        engine = {"/containers/create": answer("201 Created", json.dumps({"Id": ID, "Warnings": [warning]}).encode())}
+        return self.report("docker", "--workdir", self.folder, *options, answers=engine)
+
     def test_the_engines_words_are_the_reason(self):
-        engine = {"/containers/create": answer("201 Created", json.dumps(
-            {"Id": ID, "Warnings": ["Your kernel does not support pids limit capabilities. PIDs limit discarded."]}).encode())}
-        engine = self.engine("docker", {**engine, CONTAINER + "/attach": self.attached,
-                                        CONTAINER + "/start": answer("204 No Content")})
-        done = self.run_in(engine, "--workdir", self.folder, command=("/bin/true",))
-        report = {line["name"]: line for line in json.loads(done.stdout)["isolation"]}
-        self.assertEqual(report["process limit"]["status"], "missing")
-        self.assertIn("PIDs limit discarded", report["process limit"]["detail"])
+        report = self.warned("Your kernel does not support pids limit capabilities. \x1b[31mPIDs limit discarded.")
+        self.assertEqual(report["process limit"][0], "missing")
+        self.assertIn("PIDs limit discarded", report["process limit"][1])
+        self.assertNotIn("\x1b", report["process limit"][1])
+
+    def test_memory_that_goes_to_swap_is_not_limited(self):
+        said = "Your kernel does not support swap limit capabilities or the cgroup is not mounted. Memory limited without swap."
+        # More than whatever holds the test itself.
+        report = self.warned(said, "--runtime-config", '{"mem_limit": "1000g"}')
+        self.assertEqual(report["memory limit"][0], "missing")
+        self.assertIn("without swap", report["memory limit"][1])
 
 
 if __name__ == "__main__":

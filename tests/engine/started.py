@@ -5,7 +5,6 @@
 """
 
 import fcntl
-import http.client
 import io
 import json
 import os
@@ -21,6 +20,7 @@ import time
 import unittest
 
 import peer
+from unix_http import CONTAINERS_CONF, UnixConnection
 
 # On a hybrid cgroup layout some runtimes refuse to work while the empty cgroup2 mount is visible.
 VIEW = "! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified; exec \"$@\""
@@ -109,17 +109,6 @@ def pack(files):
     return out.getvalue()
 
 
-class Local(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("engine", timeout=WAIT)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
 class Started:
     """words: more arguments of its server."""
 
@@ -164,7 +153,7 @@ class Started:
             pass
 
     def http(self, method, path, body=None, kind="application/json", headers=()):
-        conn = Local(self.path)
+        conn = UnixConnection(self.path, WAIT)
         try:
             conn.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body),
                          {"Content-Type": kind, **dict(headers)})
@@ -246,13 +235,11 @@ class Podman(Started):
     as_docker = ["--format", "docker"]
 
     def prepare(self):
-        # Its own number of open files is more than many machines allow; a registry of a test has no TLS.
         with open(self.folder + "/containers.conf", "w") as f:
-            f.write('[containers]\ndefault_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]\n'
-                    '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n')
+            f.write(CONTAINERS_CONF)
+        # A registry of a test has no TLS.
         with open(self.folder + "/registries.conf", "w") as f:
             f.write('[[registry]]\nlocation = "127.0.0.1"\nprefix = "127.0.0.1"\ninsecure = true\n')
-
         with open(self.folder + "/auth.json", "w") as f:
             f.write("{}")
 

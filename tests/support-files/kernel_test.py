@@ -113,6 +113,14 @@ def an_interrupt_between_cells_is_ignored(language, kernel, case):
     assert (cell.status, cell.out) == ("ok", "hello\n"), cell
 
 
+def many_interrupts_at_once_end_no_kernel(language, kernel, case):
+    for _ in range(50):
+        for _ in range(4):
+            kernel.interrupt()
+        cell = kernel.run(case("print"))
+        assert cell.status in ("ok", "interrupted"), cell
+
+
 def a_cell_that_takes_the_output_away_takes_it_from_no_other(language, kernel, case):
     for code in case("close_output"):
         cell = kernel.run(code)
@@ -201,7 +209,8 @@ COMMON = [
     letters_of_every_kind_arrive, an_error_is_told_with_the_line_of_the_cell,
     what_is_no_program_is_an_error_of_the_cell, an_exit_ends_the_cell_alone,
     an_endless_loop_is_interrupted_and_state_stays, a_sleeping_cell_is_interrupted_and_state_stays,
-    an_interrupt_between_cells_is_ignored, a_cell_that_takes_the_output_away_takes_it_from_no_other,
+    an_interrupt_between_cells_is_ignored, many_interrupts_at_once_end_no_kernel,
+    a_cell_that_takes_the_output_away_takes_it_from_no_other,
     a_forked_child_is_no_second_kernel, a_child_writes_into_the_output_of_the_cell,
     a_child_does_not_get_the_hosts_descriptor, input_is_at_its_end, much_output_arrives_whole,
     a_thread_that_is_left_may_write_between_cells, a_long_cell_arrives_whole,

@@ -62,30 +62,55 @@ static int read_config(json_t **ret, struct sbx_error *err)
 
 /* ---- which registry ---- */
 
-/* What an image of no registry is of is for the engine to say; "" when it does not. */
-static void ask_standard(struct engine_client *client, char *ret, size_t size)
+struct registry {
+	char name[256];	  /* "" for none */
+	bool is_standard; /* the engine says that it is, of an image that names none */
+};
+
+/* "https://host/v1/": under such a key log-ins of the standard registry are kept, and of no other today. */
+static bool is_standard_key(const char *text)
+{
+	static const char scheme[] = "https://", path[] = "/v1/";
+	size_t len;
+
+	if (strncmp(text, scheme, strlen(scheme)) != 0)
+		return false;
+	text += strlen(scheme);
+	len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:");
+	return len > 0 && strcmp(text + len, path) == 0;
+}
+
+/*
+ * What an image of no registry is of is for the engine to say. One that is hostile would name the
+ * registry whose log-in it wants: nothing but the key of a standard one is believed.
+ */
+static void ask_standard(struct engine_client *client, struct registry *ret)
 {
 	struct sbx_error ignored;
 	json_t *info = NULL;
+	const char *address;
 
-	ret[0] = '\0';
 	if (engine_call(client, &(struct engine_request){.method = "GET", .path = "/info"}, &info,
-			&ignored) == 0)
-		snprintf(ret, size, "%s",
-			 json_string_value(json_object_get(info, "IndexServerAddress")) ?: "");
+			&ignored) == 0) {
+		address = json_string_value(json_object_get(info, "IndexServerAddress"));
+		if (address != NULL && strlen(address) < sizeof(ret->name) && is_standard_key(address))
+			snprintf(ret->name, sizeof(ret->name), "%s", address);
+	}
+	ret->is_standard = true;
 	json_decref(info);
 }
 
 /* A first component with a dot or a port, or "localhost", names a registry. */
-static void find_registry(struct engine_client *client, const char *image, char *ret, size_t size)
+static void find_registry(struct engine_client *client, const char *image, struct registry *ret)
 {
 	size_t len = strcspn(image, "/");
 	bool has_mark = memchr(image, '.', len) != NULL || memchr(image, ':', len) != NULL;
 
+	*ret = (struct registry){0};
 	if (image[len] == '/' && (has_mark || strncmp(image, "localhost/", 10) == 0))
-		snprintf(ret, size, "%.*s", (int)len, image);
+		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)len, image);
 	else
-		ask_standard(client, ret, size);
+		ask_standard(client, ret);
 }
 
 /* The same host, whatever scheme and path are around it. */
@@ -100,6 +125,13 @@ static bool is_same_host(const char *a, const char *b)
 	b = scheme ? scheme + 3 : b;
 	len = strcspn(a, "/");
 	return len == strcspn(b, "/") && strncmp(a, b, len) == 0;
+}
+
+/* Whether what is kept under this key is for the registry: of one that the engine has named, for no other. */
+static bool is_for(const char *key, const struct registry *registry)
+{
+	return registry->is_standard ? strcmp(key, registry->name) == 0
+				     : is_same_host(key, registry->name);
 }
 
 /* ---- a helper ---- */
@@ -215,7 +247,14 @@ static json_t *decode(const json_t *entry, const char *registry)
 			 "serveraddress", registry);
 }
 
-static int find_login(const json_t *config, const char *registry, json_t **ret,
+/* What a store has of a registry that the user has named it gives; of others, what the file says is there. */
+static bool may_be_stored(const json_t *config, const struct registry *registry)
+{
+	return !registry->is_standard ||
+	       json_object_get(json_object_get(config, "auths"), registry->name) != NULL;
+}
+
+static int find_login(const json_t *config, const struct registry *registry, json_t **ret,
 		      struct sbx_error *err)
 {
 	const json_t *helpers = json_object_get(config, "credHelpers");
@@ -223,14 +262,14 @@ static int find_login(const json_t *config, const char *registry, json_t **ret,
 	json_t *entry;
 
 	json_object_foreach((json_t *)helpers, key, entry) {
-		if (is_same_host(key, registry) && json_is_string(entry))
-			return ask_helper(json_string_value(entry), registry, ret, err);
+		if (is_for(key, registry) && json_is_string(entry))
+			return ask_helper(json_string_value(entry), registry->name, ret, err);
 	}
 	if (store != NULL && store[0] != '\0')
-		return ask_helper(store, registry, ret, err);
+		return may_be_stored(config, registry) ? ask_helper(store, registry->name, ret, err) : 0;
 	json_object_foreach(json_object_get(config, "auths"), key, entry) {
-		if (*ret == NULL && is_same_host(key, registry))
-			*ret = decode(entry, registry);
+		if (*ret == NULL && is_for(key, registry))
+			*ret = decode(entry, registry->name);
 	}
 	return 0;
 }
@@ -253,15 +292,15 @@ int engine_auth_find(struct engine_client *client, const char *image, char **ret
 		     struct sbx_error *err)
 {
 	json_t *config, *login = NULL;
-	char registry[256];
+	struct registry registry;
 	int r = read_config(&config, err);
 
 	*ret = NULL;
 	if (r < 0 || config == NULL)
 		return r;
-	find_registry(client, image, registry, sizeof(registry));
-	if (registry[0] != '\0')
-		r = find_login(config, registry, &login, err);
+	find_registry(client, image, &registry);
+	if (registry.name[0] != '\0')
+		r = find_login(config, &registry, &login, err);
 	if (r == 0 && login != NULL)
 		r = encode(login, ret, err);
 	json_decref(login);

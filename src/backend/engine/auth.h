@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who we are to the registry of an image, as `docker login` left it: config.json of $DOCKER_CONFIG or
- * ~/.docker, its "auths", and the credential helpers that it names, which are programs of their own.
+ * ~/.docker, its "auths", and the credential helpers that it names, which are programs of their own. Of an
+ * image that names no registry the engine says which it is of, and is believed no further than that it is
+ * the standard one: another one's log-in is not its to have.
  */
 #pragma once
 

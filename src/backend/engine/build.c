@@ -21,6 +21,7 @@ struct building {
 	struct engine_lines lines;
 	char step[160]; /* "Step 2/3 : RUN make" */
 	char said[320]; /* the end of what its program has said */
+	char id[ENGINE_IMAGE_ID_MAX]; /* of what was built, or "" */
 };
 
 /* Both engines say "Step N/M : INSTRUCTION", each in its own case. */
@@ -52,12 +53,25 @@ static void keep_said(struct building *b, const char *text)
 	memcpy(b->said + len, text, more + 1);
 }
 
+/* It becomes a part of paths. */
+static bool is_id(const char *text)
+{
+	static const char kind[] = "sha256:";
+	size_t len = strlen(kind);
+
+	return strncmp(text, kind, len) == 0 && strlen(text + len) == 64 &&
+	       strspn(text + len, "0123456789abcdef") == 64;
+}
+
 /* "stream" has pieces of lines; those of programs in the build end as they like. */
 static void on_line(struct engine_lines *l, const json_t *object)
 {
 	struct building *b = (struct building *)l;
 	const char *text = json_string_value(json_object_get(object, "stream"));
+	const char *id = json_string_value(json_object_get(json_object_get(object, "aux"), "ID"));
 
+	if (id != NULL && is_id(id))
+		snprintf(b->id, sizeof(b->id), "%s", id);
 	if (text != NULL && is_step(text)) {
 		snprintf(b->step, sizeof(b->step), "%s", text);
 		b->said[0] = '\0';
@@ -195,7 +209,7 @@ static void write_path(const struct sbx_spec *spec, const char *file, const char
 }
 
 static int build(struct engine_client *client, const struct sbx_spec *spec, const char *file,
-		 const char *name, const struct engine_context *context, struct sbx_error *err)
+		 const struct engine_context *context, struct engine_image *image, struct sbx_error *err)
 {
 	struct building b = {.lines = {.spec = spec, .line = on_line, .rest = SBX_BUF_INIT(LINE_BYTES)}};
 	auto_buf struct sbx_buf path = SBX_BUF_INIT(8192);
@@ -205,15 +219,16 @@ static int build(struct engine_client *client, const struct sbx_spec *spec, cons
 					 .userdata = &b.lines};
 	int r;
 
-	write_path(spec, file, name, &path);
+	write_path(spec, file, image->name, &path);
 	if (path.failed)
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
 	request.path = path.data;
-	engine_say(spec, "building the image %s", name);
+	engine_say(spec, "building the image %s", image->name);
 	r = engine_call(client, &request, NULL, err);
 	engine_lines_end(&b.lines);
 	if (r == 0 && b.lines.problem[0] != '\0')
 		r = fail_build(&b, err);
+	memcpy(image->id, b.id, sizeof(image->id));
 	return r < 0 ? explain(client, spec->container.dockerfile, r, err) : 0;
 }
 
@@ -227,7 +242,7 @@ static const char *find_below(const char *folder, const char *file)
 }
 
 static int pack_and_build(struct engine_client *client, const struct sbx_spec *spec,
-			  const char *folder, const char *name, struct sbx_error *err)
+			  const char *folder, struct engine_image *image, struct sbx_error *err)
 {
 	const char *file = spec->container.dockerfile, *below = find_below(folder, file);
 	struct engine_context context = {0};
@@ -235,7 +250,7 @@ static int pack_and_build(struct engine_client *client, const struct sbx_spec *s
 				    &context, err);
 
 	if (r == 0)
-		r = build(client, spec, below ? below : ENGINE_CONTEXT_FILE, name, &context, err);
+		r = build(client, spec, below ? below : ENGINE_CONTEXT_FILE, &context, image, err);
 	engine_context_done(&context);
 	return r;
 }
@@ -272,26 +287,28 @@ static void remove_earlier(struct engine_client *client, const char *name)
 	json_decref(list);
 }
 
-int engine_image_build(struct engine_client *client, const struct sbx_spec *spec, char **ret,
-		       bool *ret_is_new, struct sbx_error *err)
+int engine_image_build(struct engine_client *client, const struct sbx_spec *spec,
+		       struct engine_image *ret, struct sbx_error *err)
 {
 	const struct sbx_container *c = &spec->container;
+	struct engine_image image = {.was_built = true};
 	auto_free char *folder = find_folder(c);
-	auto_free char *name = NULL;
 	struct sbx_error ignored;
 	int r;
 
 	if (folder != NULL)
-		name = c->tag ? strdup(c->tag) : make_name(c, folder);
-	if (name == NULL)
+		image.name = c->tag ? strdup(c->tag) : make_name(c, folder);
+	if (image.name == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot build an image");
-	*ret_is_new = engine_image_inspect(client, name, NULL, &ignored) < 0;
-	r = pack_and_build(client, spec, folder, name, err);
-	/* A name that we made up is of one image. */
-	if (r == 0 && c->tag == NULL)
-		remove_earlier(client, name);
-	if (r < 0)
+	image.made_here = engine_image_inspect(client, image.name, NULL, &ignored) < 0;
+	r = pack_and_build(client, spec, folder, &image, err);
+	if (r < 0) {
+		engine_image_done(&image);
 		return sbx_wrap(err, "cannot build an image from '%.256s'", c->dockerfile);
-	*ret = take_ptr(name);
+	}
+	/* A name that we made up is of one image. */
+	if (c->tag == NULL)
+		remove_earlier(client, image.name);
+	*ret = image;
 	return 0;
 }

@@ -132,16 +132,26 @@ static bool has_gone_deaf(struct call *call, curl_off_t moved)
 	return is_deaf(call->client);
 }
 
+static bool has_hung_up(const struct engine_client *client)
+{
+	struct pollfd fd = {.fd = client->watch_fd};
+
+	return fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+}
+
+bool engine_client_is_given_up(const struct engine_client *client)
+{
+	return client->is_given_up != NULL && client->is_given_up(client->give_up_data);
+}
+
 static int on_progress(void *userdata, curl_off_t to_come, curl_off_t come, curl_off_t to_go, curl_off_t gone)
 {
 	struct call *call = userdata;
 	const struct engine_client *client = call->client;
-	struct pollfd fd = {.fd = client->watch_fd};
 
 	(void)to_come, (void)to_go;
-	call->given_up = (fd.fd >= 0 && poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR))) ||
-			 (client->is_given_up != NULL && may_be_given_up(call->request) &&
-			  client->is_given_up(client->give_up_data));
+	call->given_up = has_hung_up(client) ||
+			 (may_be_given_up(call->request) && engine_client_is_given_up(client));
 	call->deaf = !call->given_up && has_gone_deaf(call, come + gone);
 	return call->given_up || call->deaf;
 }
@@ -180,6 +190,8 @@ static struct curl_slist *set_body(struct call *call, const char *json, struct c
 	/* No body is asked to be announced and waited for. */
 	headers = curl->slist_append(headers, "Expect:") ?: headers;
 	if (q->fill != NULL) {
+		/* A kept one may have been closed meanwhile, and what has gone into it cannot be had again. */
+		curl->setopt(call->client->line->easy, CURLOPT_FRESH_CONNECT, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_POST, 1L);
 		curl->setopt(call->client->line->easy, CURLOPT_READFUNCTION, fill_body);
 		curl->setopt(call->client->line->easy, CURLOPT_READDATA, q);
@@ -541,6 +553,11 @@ const struct engine_flavor *engine_client_flavor(const struct engine_client *cli
 bool engine_client_is_local(const struct engine_client *client)
 {
 	return client->endpoint.socket_path != NULL;
+}
+
+bool engine_client_is_private(const struct engine_client *client)
+{
+	return engine_endpoint_is_private(&client->endpoint);
 }
 
 const char *engine_client_address(const struct engine_client *client)

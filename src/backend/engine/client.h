@@ -38,7 +38,7 @@ struct engine_request {
 	const void *raw;	/* another body, of raw_len bytes, or NULL */
 	size_t raw_len;
 	const char *raw_type;
-	engine_fill_fn *fill; /* in place of raw: raw_len bytes come from here */
+	engine_fill_fn *fill; /* in place of raw: raw_len bytes come from here, by a connection of its own */
 	void *fill_data;
 	const char *auth;	/* X-Registry-Auth, or NULL */
 	uint64_t timeout_ms;	/* 0: 60 s */
@@ -67,6 +67,9 @@ const char *engine_client_title(const struct engine_client *client, char ret[256
 
 /* Whether its socket is on this machine. */
 bool engine_client_is_local(const struct engine_client *client);
+
+/* Whether nobody on the way can read what is said to it. */
+bool engine_client_is_private(const struct engine_client *client);
 
 /* Where it is, as messages call it: "unix:///run/docker.sock". */
 const char *engine_client_address(const struct engine_client *client);

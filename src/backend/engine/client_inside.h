@@ -37,6 +37,9 @@ struct engine_client {
 	bool broken;	     /* the connection is in no state to be used again */
 };
 
+/* Whether the opener of a session wants its end. */
+bool engine_client_is_given_up(const struct engine_client *client);
+
 struct engine_line *engine_line_new(const struct engine_curl *curl);
 void engine_line_free(const struct engine_curl *curl, struct engine_line *line);
 

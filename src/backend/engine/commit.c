@@ -1,18 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-/* A container kept as an image, under a name that nothing has: no image is ever overwritten. */
+/*
+ * A container kept as an image, under a name that nothing has: no image is ever overwritten. Which images
+ * this user has made so is kept as empty files of their digests in the cache folder: a label comes with
+ * every image, and passes on to those that are made of it, but nobody can make another image of the same
+ * digest.
+ */
 #include "backend/engine/container.h"
 
 #include "backend/engine/image.h"
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/cache.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define COMMIT_MS (10 * 60 * 1000)
+#define FOLDER	  "commits"
+#define DIGITS	  64 /* of a digest */
+
+/* ---- which are ours ---- */
+
+/* Engines say "sha256:" before it or not; false: this is no digest. */
+static bool find_digest(const char *id, char ret[DIGITS + 1])
+{
+	static const char kind[] = "sha256:";
+	size_t skip = strncmp(id, kind, strlen(kind)) == 0 ? strlen(kind) : 0;
+
+	if (strspn(id + skip, "0123456789abcdef") != DIGITS || id[skip + DIGITS] != '\0')
+		return false;
+	memcpy(ret, id + skip, DIGITS + 1);
+	return true;
+}
+
+/* Where there is no place for it, it will be told when the image is used. */
+static void remember(const json_t *answer)
+{
+	const char *id = json_string_value(json_object_get(answer, "Id"));
+	auto_close int folder_fd = -1, fd = -1;
+	char digest[DIGITS + 1];
+
+	if (id == NULL || !find_digest(id, digest))
+		return;
+	folder_fd = sbx_cache_open(FOLDER, true);
+	if (folder_fd >= 0)
+		fd = openat(folder_fd, digest, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static bool is_remembered(const char *id)
+{
+	auto_close int folder_fd = sbx_cache_open(FOLDER, false);
+	char digest[DIGITS + 1];
+
+	return folder_fd >= 0 && find_digest(id, digest) &&
+	       faccessat(folder_fd, digest, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool engine_commit_is_of(const struct engine_client *client, const struct sbx_spec *spec,
+			 const struct engine_image *image)
+{
+	const json_t *labels = json_object_get(image->config, "Labels");
+	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
+
+	if (label == NULL || strcmp(label, "commit") != 0)
+		return false;
+	if (is_remembered(image->id))
+		return true;
+	if (!spec->container.commit && !engine_client_flavor(client)->fills_tmpfs)
+		engine_say(spec,
+			   "the image %.100s was not committed here: what it has in /sandbox and /home/sandbox is "
+			   "not shown; --runtime-config '{\"mounts\": [{\"type\": \"volume\", \"target\": "
+			   "\"/sandbox\"}]}' shows the first, without a limit on disk",
+			   image->name);
+	return false;
+}
+
+/* ---- names ---- */
 
 /* "llm-sandbox-commit/python:0123456789ab", after the image it comes from. */
 static int make_fresh(const char *image, char **ret, struct sbx_error *err)
@@ -116,7 +184,7 @@ int engine_commit(struct engine_client *client, const struct engine_container *c
 	const char *slash = strrchr(name, '/'), *tag = strrchr(slash ? slash : name, ':');
 	auto_buf struct sbx_buf path = SBX_BUF_INIT(1u << 20);
 	struct engine_request request = {.method = "POST", .timeout_ms = COMMIT_MS};
-	json_t *body = describe(config);
+	json_t *body = describe(config), *answer = NULL;
 	int r;
 
 	sbx_buf_printf(&path, "/commit?container=%s&pause=0&repo=%.*s&tag=%s", container->id,
@@ -128,7 +196,10 @@ int engine_commit(struct engine_client *client, const struct engine_container *c
 	if (path.failed || body == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot describe the image");
 	else
-		r = engine_call(client, &request, NULL, err);
+		r = engine_call(client, &request, &answer, err);
+	if (r == 0)
+		remember(answer);
 	json_decref(body);
+	json_decref(answer);
 	return r < 0 ? sbx_wrap(err, "cannot commit the container to '%.200s'", name) : 0;
 }

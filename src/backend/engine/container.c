@@ -5,6 +5,7 @@
 #include "backend/engine/runtime.h"
 #include "backend/engine/sets.h"
 #include "backend/engine/tar.h"
+#include "backend/engine/words.h"
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -331,8 +332,9 @@ void engine_container_done(struct engine_container *container)
 {
 	engine_ours_remove(container->session);
 	json_decref(container->asked);
+	json_decref(container->volumes);
 	free(container->warnings);
-	container->asked = NULL;
+	container->asked = container->volumes = NULL;
 	container->warnings = NULL;
 }
 
@@ -365,8 +367,13 @@ static char *join_warnings(const json_t *answer)
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(json_object_get(answer, "Warnings"), i, item)
-		sbx_buf_printf(&text, "%s%.200s", i > 0 ? "; " : "", json_string_value(item) ?: "");
+	json_array_foreach(json_object_get(answer, "Warnings"), i, item) {
+		const char *warning = json_string_value(item) ?: "";
+		char words[ENGINE_WORDS_MAX];
+
+		engine_words_clean(warning, strlen(warning), words, sizeof(words));
+		sbx_buf_printf(&text, "%s%.200s", i > 0 ? "; " : "", words);
+	}
 	if (text.len > 0 && !text.failed)
 		return sbx_buf_take(&text);
 	sbx_buf_done(&text);
@@ -594,10 +601,27 @@ int engine_container_attach(struct engine_client *client, const struct engine_co
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned int removing;
+static pid_t owner; /* a process that is forked off has none of the threads that remove */
+
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	removing = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
 
 static void take_turn(void)
 {
 	pthread_mutex_lock(&lock);
+	if (owner != getpid())
+		removing = 0;
+	owner = getpid();
 	while (removing == REMOVING_MAX)
 		pthread_cond_wait(&changed, &lock);
 	removing++;

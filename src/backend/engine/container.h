@@ -21,6 +21,7 @@ struct engine_container {
 	char session[ENGINE_SESSION_MAX]; /* its name among ours, until it is gone; "": somebody else's */
 	char path[320];	    /* of the request that made it */
 	json_t *asked;	    /* what it was made from, owned; NULL where it is somebody else's */
+	json_t *volumes;    /* what its image declares as such, owned; or NULL */
 	char *warnings;	    /* what the engine said of that, owned; NULL: nothing */
 	bool passes_limits_by; /* its engine does */
 	struct engine_seccomp seccomp;
@@ -103,6 +104,15 @@ int engine_commit_name(struct engine_client *client, const struct sbx_spec *spec
 /* Make an image of what is in it, which starts as config, the one it was made of, says. */
 int engine_commit(struct engine_client *client, const struct engine_container *container,
 		  const json_t *config, const char *name, struct sbx_error *err);
+
+/*
+ * Whether an image is one of these, of this user on this machine: then its /sandbox and /home/sandbox are
+ * shown, in volumes, which have no limit on their size. Any image can say that it is one; it is said, and
+ * not believed.
+ */
+struct engine_image;
+bool engine_commit_is_of(const struct engine_client *client, const struct sbx_spec *spec,
+			 const struct engine_image *image);
 
 /* ---- its users (user.c) ---- */
 

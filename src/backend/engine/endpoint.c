@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -406,6 +407,23 @@ int engine_endpoint_copy(const struct engine_endpoint *from, struct engine_endpo
 	else
 		engine_endpoint_done(&e);
 	return whole ? 0 : no_memory(err);
+}
+
+bool engine_endpoint_is_private(const struct engine_endpoint *e)
+{
+	static const char plain[] = "http://";
+	static const char *const loopback[] = {"localhost", "127.0.0.1", "[::1]"};
+	const char *host = e->url + strlen(plain);
+
+	if (e->socket_path != NULL || e->command != NULL || strncmp(e->url, plain, strlen(plain)) != 0)
+		return true;
+	for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++) {
+		size_t len = strlen(loopback[i]);
+
+		if (strncasecmp(host, loopback[i], len) == 0 && strchr(":/", host[len]) != NULL)
+			return true;
+	}
+	return false;
 }
 
 void engine_endpoint_done(struct engine_endpoint *e)

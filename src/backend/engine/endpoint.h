@@ -31,3 +31,6 @@ int engine_endpoint_find(const struct engine_flavor *flavor, struct engine_endpo
 int engine_endpoint_copy(const struct engine_endpoint *endpoint, struct engine_endpoint *ret,
 			 struct sbx_error *err);
 void engine_endpoint_done(struct engine_endpoint *endpoint);
+
+/* Whether nobody on the way can read what is said: it is encrypted, or does not leave this machine. */
+bool engine_endpoint_is_private(const struct engine_endpoint *endpoint);

@@ -175,7 +175,7 @@ static void remove_image(struct engine_place *p)
 	snprintf(path, sizeof(path), "/containers/%s/wait?condition=removed", p->container.id);
 	request.path = path;
 	engine_call(p->client, &request, NULL, &ignored);
-	engine_image_remove(p->client, p->image.name);
+	engine_image_undo(p->client, &p->image);
 	engine_sets_remove(p->client, p->image.id, &ignored);
 }
 
@@ -280,7 +280,7 @@ static int make_again(struct engine_place *p, bool first, struct sbx_error *err)
 		engine_volume_distrust(p->client, &p->spec);
 	r = engine_container_remove(p->client, &p->container, err);
 	if (r == 0)
-		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
+		r = engine_volume_fill(p->client, &p->spec, engine_image_reference(&p->image), err);
 	if (r == 0)
 		r = engine_container_create_again(p->client, &p->container, err);
 	if (r == 0 && p->spec.container.commit)
@@ -412,9 +412,10 @@ static int make_container(struct engine_place *p, struct sbx_error *err)
 	int r = 0;
 
 	if (!has_volume(p->client, &p->spec))
-		r = engine_volume_fill(p->client, &p->spec, p->image.name, err);
+		r = engine_volume_fill(p->client, &p->spec, engine_image_reference(&p->image), err);
 	if (r == 0)
-		r = engine_container_create(p->client, &p->spec, p->image.name, &p->container, err);
+		r = engine_container_create(p->client, &p->spec, engine_image_reference(&p->image),
+					    &p->container, err);
 	if (r < 0)
 		return r;
 	p->container.passes_limits_by = !engine_sets_limits(p->client);
@@ -443,14 +444,6 @@ static void note_sets(struct engine_place *p)
 	snprintf(p->sets.engine, sizeof(p->sets.engine), "%s", engine_client_address(p->client));
 }
 
-static bool is_committed(const json_t *config)
-{
-	const json_t *labels = json_object_get(config, "Labels");
-	const char *label = json_string_value(json_object_get(labels, "llm-sandbox"));
-
-	return label != NULL && strcmp(label, "commit") == 0;
-}
-
 /* The image is ours to remove again where it was made for this. */
 static int create_once(struct engine_place *p, struct sbx_error *err)
 {
@@ -459,7 +452,7 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 
 	if (r < 0)
 		return r;
-	p->spec.container.was_committed = is_committed(p->image.config);
+	p->spec.container.was_committed = engine_commit_is_of(p->client, &p->spec, &p->image);
 	r = sbx_image_env_make(json_object_get(p->image.config, "Env"), c->environment, &p->env, err);
 	if (r == 0 && c->commit)
 		r = engine_commit_name(p->client, &p->spec, p->image.name, &p->commit_tag, err);
@@ -467,10 +460,12 @@ static int create_once(struct engine_place *p, struct sbx_error *err)
 		find_sets(p);
 		r = make_container(p, err);
 	}
-	if (r == 0)
+	if (r == 0) {
+		p->container.volumes = json_incref(json_object_get(p->image.config, "Volumes"));
 		note_sets(p);
+	}
 	if (r < 0 && p->image.made_here && !c->keep_template)
-		engine_image_remove(p->client, p->image.name);
+		engine_image_undo(p->client, &p->image);
 	return r;
 }
 
@@ -479,8 +474,9 @@ static int create(struct engine_place *p, struct sbx_error *err)
 {
 	int r = create_once(p, err);
 
+	/* Once there was a container it is something else that is missing: the user, for example. */
 	if (r == 0 || err->code != SBX_E_NOT_FOUND || p->image.name == NULL ||
-	    p->spec.container.dockerfile != NULL)
+	    p->container.asked != NULL || p->spec.container.dockerfile != NULL)
 		return r;
 	sbx_strv_free(p->env);
 	free(p->commit_tag);
@@ -565,6 +561,18 @@ static int open_place(struct engine_place *p, const struct sbx_spec *spec,
 	return r < 0 ? r : attach(p, err);
 }
 
+/* Whoever waits with a limit does so by the clock that nobody sets. */
+static void init_locks(struct engine_place *p)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *flavor,
 		       struct sbx_place **ret, struct sbx_error *err)
 {
@@ -577,8 +585,7 @@ static int engine_open(const struct sbx_spec *spec, const struct engine_flavor *
 	p->relay.fd = -1;
 	p->relay.hold = true;
 	p->over = true;
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->changed, NULL);
+	init_locks(p);
 	r = open_place(p, spec, flavor, err);
 	if (r < 0)
 		free_place(p);
@@ -699,12 +706,10 @@ static int engine_failure(struct sbx_place *place, struct sbx_error *err)
 {
 	struct engine_place *p = engine(place);
 	char words[ENGINE_WORDS_MAX];
-	struct timespec until = sbx_timespec(0);
+	struct timespec until = sbx_timespec(sbx_deadline_ns(FAILURE_MS));
 	bool settled;
 	int r = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FAILURE_MS / 1000;
 	pthread_mutex_lock(&p->lock);
 	while (!p->settled && pthread_cond_timedwait(&p->changed, &p->lock, &until) == 0)
 		;

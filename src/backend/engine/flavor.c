@@ -37,6 +37,7 @@ const struct engine_flavor engine_podman = {
 	.takes_quotes_off = true,
 	.masks_by_option = true,
 	.shows_names = true,
+	.fills_tmpfs = true,
 	.passes_over = true,
 	.seccomp_inline = false,
 };

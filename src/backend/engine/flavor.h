@@ -22,6 +22,7 @@ struct engine_flavor {
 	bool masks_by_option;	/* files of /proc are hidden by security_opt, not by MaskedPaths */
 	bool closes_loopback; /* to IPv6, where there is no network */
 	bool shows_names; /* this machine's hosts and name servers, also where there is no network */
+	bool fills_tmpfs; /* with what the image has at its place */
 	bool passes_over;	/* takes some options, and does without them: runtime.c knows which */
 	bool seccomp_inline;	/* a profile goes as JSON text, not as the path of a file */
 };

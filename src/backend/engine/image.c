@@ -138,7 +138,7 @@ static int accept(const struct sbx_spec *spec, const char *name, json_t *image,
 {
 	int r = engine_image_check_platform(name, image, engine_image_platform(spec), err);
 
-	if (r == 0 && (ret->name = strdup(name)) == NULL)
+	if (r == 0 && ret->name == NULL && (ret->name = strdup(name)) == NULL)
 		r = sbx_fail_errno(err, ENOMEM, "cannot name an image");
 	if (r == 0)
 		ret->config = json_incref(json_object_get(image, "Config"));
@@ -226,15 +226,17 @@ static int get_choice(struct engine_client *client, const struct sbx_spec *spec,
 static int get_built(struct engine_client *client, const struct sbx_spec *spec,
 		     struct engine_image *ret, struct sbx_error *err)
 {
-	auto_free char *name = NULL;
 	json_t *image = NULL;
-	int r = engine_image_build(client, spec, &name, &ret->made_here, err);
+	int r = engine_image_build(client, spec, ret, err);
 
-	if (r == 0)
-		r = engine_image_inspect(client, name, &image, err);
 	if (r < 0)
 		return r;
-	return accept(spec, name, image, ret, err);
+	r = engine_image_inspect(client, engine_image_reference(ret), &image, err);
+	if (r == 0)
+		r = accept(spec, ret->name, image, ret, err);
+	if (r < 0 && ret->made_here)
+		engine_image_undo(client, ret);
+	return r;
 }
 
 int engine_image_get(struct engine_client *client, const struct sbx_spec *spec,
@@ -277,6 +279,42 @@ void engine_image_remove(struct engine_client *client, const char *name)
 	snprintf(path, sizeof(path), "/images/%s", name);
 	request.path = path;
 	engine_call(client, &request, NULL, &ignored);
+}
+
+const char *engine_image_reference(const struct engine_image *image)
+{
+	return image->was_built && image->id[0] != '\0' ? image->id : image->name;
+}
+
+/* Some engines leave out what kind of digest it is. */
+static bool is_same_id(const char *a, const char *b)
+{
+	const char *colon = strchr(a, ':');
+
+	a = colon ? colon + 1 : a;
+	colon = strchr(b, ':');
+	return strcmp(a, colon ? colon + 1 : b) == 0;
+}
+
+void engine_image_undo(struct engine_client *client, const struct engine_image *image)
+{
+	struct sbx_error ignored;
+	json_t *now = NULL, *mine;
+	bool is_mine;
+
+	if (!image->was_built || image->id[0] == '\0') {
+		engine_image_remove(client, image->name);
+		return;
+	}
+	is_mine = engine_image_inspect(client, image->name, &now, &ignored) == 0 &&
+		  is_same_id(json_string_value(json_object_get(now, "Id")) ?: "", image->id);
+	mine = json_pack("{s:s}", "Id", image->id);
+	if (is_mine)
+		engine_image_remove(client, image->name);
+	else
+		engine_image_drop(client, mine);
+	json_decref(now);
+	json_decref(mine);
 }
 
 void engine_image_drop(struct engine_client *client, const json_t *before)

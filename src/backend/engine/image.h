@@ -9,11 +9,14 @@
 #include "backend/spec.h"
 #include "base/buf.h"
 
+#define ENGINE_IMAGE_ID_MAX 80
+
 struct engine_image {
 	char *name;	 /* owned */
 	json_t *config;	 /* what it says of itself: Env, User, Volumes …; owned, or NULL */
-	char id[80];	 /* "sha256:…", or "" */
+	char id[ENGINE_IMAGE_ID_MAX]; /* "sha256:…", or "" */
 	bool made_here;	 /* pulled or built by this call */
+	bool was_built;	 /* its name may be another's by now: whoever builds the same folder has the same */
 };
 
 /* Errors say what is wrong with which image, and what to do. On failure *ret is empty. */
@@ -31,8 +34,14 @@ int engine_image_inspect(struct engine_client *client, const char *name, json_t 
 int engine_image_check_platform(const char *name, const json_t *image, const char *wished,
 				struct sbx_error *err);
 
+/* What a container of it is to be made of: the id of what was built, and else the name. */
+const char *engine_image_reference(const struct engine_image *image);
+
 /* Forget it with the engine, unless somebody uses it. */
 void engine_image_remove(struct engine_client *client, const char *name);
+
+/* The same for one that was made by this; an image that has taken its name since stays. */
+void engine_image_undo(struct engine_client *client, const struct engine_image *image);
 
 void engine_image_done(struct engine_image *image);
 
@@ -45,9 +54,12 @@ void engine_image_drop(struct engine_client *client, const json_t *before);
 int engine_image_pull(struct engine_client *client, const struct sbx_spec *spec, const char *name,
 		      struct sbx_error *err);
 
-/* build.c: the name of what was built, the caller's, and whether there was none of that name. */
-int engine_image_build(struct engine_client *client, const struct sbx_spec *spec, char **ret,
-		       bool *ret_is_new, struct sbx_error *err);
+/*
+ * build.c: what was built, of which all but its config is filled in; made_here where there was none of
+ * that name. The engine may not say its id.
+ */
+int engine_image_build(struct engine_client *client, const struct sbx_spec *spec,
+		       struct engine_image *ret, struct sbx_error *err);
 
 /* "linux/arm64" as asked for in runtime_configs, or NULL. */
 const char *engine_image_platform(const struct sbx_spec *spec);

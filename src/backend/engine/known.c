@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ENGINES_MAX 16
 #define LINES_MAX   4 /* that nobody uses, per engine */
@@ -24,19 +23,22 @@ struct entry {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry entries[ENGINES_MAX];
-static pid_t owner;
 
-/* Connections are the parent's, which goes on using them: they are left alone. */
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
 static void start_anew_in_a_child(void)
 {
-	if (owner != getpid())
-		memset(entries, 0, sizeof(entries));
-	owner = getpid();
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* Connections are the parent's, which goes on using them: they are left alone. */
+	memset(entries, 0, sizeof(entries));
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
 }
 
 static struct entry *find(const char *key)
 {
-	start_anew_in_a_child();
 	for (size_t i = 0; i < ENGINES_MAX; i++) {
 		if (entries[i].key != NULL && strcmp(entries[i].key, key) == 0)
 			return &entries[i];

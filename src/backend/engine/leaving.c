@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define PATIENCE_MS 3000
 
@@ -13,21 +12,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static unsigned int open_count;
-static pid_t owner; /* a process that is forked off has none of the threads */
 
 static void wait_at_exit(void)
 {
 	struct timespec until = sbx_timespec(sbx_deadline_ns(PATIENCE_MS));
 
-	if (owner != getpid())
-		return;
 	pthread_mutex_lock(&lock);
 	while (open_count > 0 && pthread_cond_timedwait(&changed, &lock, &until) == 0)
 		;
 	pthread_mutex_unlock(&lock);
 }
 
-static void start(void)
+static void init_changed(void)
 {
 	pthread_condattr_t attr;
 
@@ -35,6 +31,20 @@ static void start(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&changed, &attr);
 	pthread_condattr_destroy(&attr);
+}
+
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	open_count = 0;
+	init_changed();
+}
+
+static void start(void)
+{
+	init_changed();
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
 	atexit(wait_at_exit);
 }
 
@@ -42,8 +52,9 @@ void engine_leaving_begin(void)
 {
 	pthread_once(&once, start);
 	pthread_mutex_lock(&lock);
+	if (owner != getpid())
+		open_count = 0;
 	open_count++;
-	owner = getpid();
 	pthread_mutex_unlock(&lock);
 }
 

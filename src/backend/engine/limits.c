@@ -27,10 +27,10 @@ static bool is_rootless(const json_t *info)
 }
 
 /*
- * An ordinary user's has no groups with version 1 of cgroups. One whose socket is root's is root's, and
+ * 1: yes, -1: no, 0: it did not answer. An ordinary user's has no groups with version 1 of cgroups. One whose socket is root's is root's, and
  * need not be asked: that would make every start slower.
  */
-static bool ask(struct engine_client *client)
+static int ask(struct engine_client *client)
 {
 	struct sbx_error ignored;
 	json_t *info = NULL;
@@ -38,14 +38,14 @@ static bool ask(struct engine_client *client)
 	uid_t owner;
 
 	if (engine_client_owner(client, &owner) && owner == 0)
-		return true;
+		return 1;
 	if (engine_call(client, &(struct engine_request){.method = "GET", .path = "/info"}, &info,
 			&ignored) < 0)
-		return false;
+		return 0;
 	has_groups = strcmp(text_of(info, "CgroupDriver"), "none") != 0 &&
 		     !(is_rootless(info) && strcmp(text_of(info, "CgroupVersion"), "1") == 0);
 	json_decref(info);
-	return has_groups;
+	return has_groups ? 1 : -1;
 }
 
 bool engine_sets_limits(struct engine_client *client)
@@ -54,8 +54,9 @@ bool engine_sets_limits(struct engine_client *client)
 	int known = engine_known_get(key).limits;
 
 	if (known == 0) {
-		known = ask(client) ? 1 : -1;
-		engine_known_set_limits(key, known > 0);
+		known = ask(client);
+		if (known != 0)
+			engine_known_set_limits(key, known > 0);
 	}
 	return known > 0;
 }

@@ -14,6 +14,20 @@ static char (*names)[ENGINE_SESSION_MAX];
 static size_t count, room;
 static char instance[INSTANCE_LEN + 1];
 
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	names = NULL;
+	count = room = 0;
+	instance[0] = '\0';
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
+
 static void add_digits(char *ret, size_t digits)
 {
 	unsigned char bytes[16] = {0};

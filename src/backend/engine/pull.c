@@ -14,6 +14,7 @@
 #define LINE_MAX_  (1u << 20)
 #define PAUSE_NS   (500 * SBX_NS_PER_MS)
 #define MB	   1000000
+#define PLAIN	   "is not encrypted (https://, ssh:// and DOCKER_TLS_VERIFY=1 are)"
 
 /* ---- progress ---- */
 
@@ -122,6 +123,17 @@ static void format_path(const char *name, const char *platform, char *ret, size_
 		snprintf(ret + strlen(ret), size - strlen(ret), "&platform=%s", platform);
 }
 
+/* A log-in that others could read on its way is kept back: the image may be there for everybody. */
+static bool keep_back(const struct engine_client *client, const struct sbx_spec *spec, char **auth)
+{
+	if (*auth == NULL || engine_client_is_private(client))
+		return false;
+	free(*auth);
+	*auth = NULL;
+	engine_say(spec, "your log-in is not sent: the connection to the engine " PLAIN);
+	return true;
+}
+
 int engine_image_pull(struct engine_client *client, const struct sbx_spec *spec, const char *name,
 		      struct sbx_error *err)
 {
@@ -129,20 +141,27 @@ int engine_image_pull(struct engine_client *client, const struct sbx_spec *spec,
 	struct engine_request request = {.method = "POST", .timeout_ms = PULL_MS,
 					 .on_piece = engine_lines_add, .userdata = &lines};
 	auto_free char *auth = NULL;
+	bool kept_back;
 	struct sbx_error why;
 	char path[1024];
 	int r = engine_auth_find(client, name, &auth, err);
 
 	if (r < 0)
 		return r;
+	kept_back = keep_back(client, spec, &auth);
 	format_path(name, engine_image_platform(spec), path, sizeof(path));
 	request.path = path;
 	request.auth = auth;
 	engine_say(spec, "pulling the image %s", name);
 	r = engine_call(client, &request, NULL, &why);
 	engine_lines_end(&lines);
-	if (r < 0)
-		return engine_status(client) >= 400 ? explain(name, why.msg, why.code, err)
-						    : (*err = why, r);
-	return lines.problem[0] != '\0' ? explain(name, lines.problem, SBX_E_UNAVAILABLE, err) : 0;
+	if (r < 0 && engine_status(client) < 400)
+		*err = why;
+	else if (r < 0)
+		r = explain(name, why.msg, why.code, err);
+	else if (lines.problem[0] != '\0')
+		r = explain(name, lines.problem, SBX_E_UNAVAILABLE, err);
+	if (r < 0 && kept_back)
+		sbx_wrap(err, "your log-in was not sent, as the connection to the engine " PLAIN);
+	return r;
 }

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define GRACE_NS  (3 * SBX_NS_PER_S) /* an engine takes a second, and more when many end at once */
 #define AGAIN_NS  (2 * SBX_NS_PER_S) /* doubled each time */
@@ -36,7 +35,18 @@ struct queue {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct queue *queues;
-static pid_t owner; /* a process that is forked off has none of the threads */
+
+/* A process that is forked off has none of the threads, one of which may have had the lock. */
+static void start_anew_in_a_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	queues = NULL;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_anew_in_a_child);
+}
 
 /* ---- one container ---- */
 
@@ -229,9 +239,6 @@ static struct queue *find_queue(const struct engine_client *client)
 {
 	struct queue *q;
 
-	if (owner != getpid())
-		queues = NULL;
-	owner = getpid();
 	for (q = queues; q != NULL; q = q->next) {
 		if (strcmp(engine_client_key(q->client), engine_client_key(client)) == 0)
 			break;

@@ -6,8 +6,11 @@
  */
 #include "backend/engine/container.h"
 
+#include "backend/engine/words.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const json_t *host_of(const json_t *container)
@@ -157,6 +160,9 @@ static void report_network(const json_t *host, const struct wire_surroundings *f
 	if (strcmp(mode, "none") != 0)
 		sbx_report_add(report, "network", SBX_OFF, "'%.60s', by network_mode of runtime_configs",
 			       mode);
+	else if (found->interfaces == UINT32_MAX)
+		sbx_report_add(report, "network", SBX_MISSING,
+			       "the engine was asked for none; inside nobody can see whether it is so");
 	else if (found->interfaces > 0)
 		sbx_report_add(report, "network", SBX_MISSING,
 			       "%u interfaces besides the loopback, though the engine was asked for none",
@@ -214,29 +220,116 @@ static void report_limit(const struct engine_client *client, const struct engine
 		sbx_report_add(report, row->name, SBX_ENFORCED, "%.6g %s", is, row->unit);
 }
 
+/* A limit of memory alone is none where the rest goes to swap: kernels are built without the other. */
+static void report_memory(const struct engine_client *client, const struct engine_container *container,
+			  uint64_t found, struct sbx_report *report)
+{
+	static const struct limit_row rows[] = {
+		{"memory limit", "MiB, no swap", 1048576, "Memory", 1048576, "memory limit"},
+		{"memory limit", "MiB, and swap by memswap_limit of runtime_configs", 1048576, "Memory", 1048576,
+		 "memory limit"},
+	};
+	const json_t *host = host_of(container->asked);
+	bool swaps = !json_equal(json_object_get(host, "Memory"), json_object_get(host, "MemorySwap"));
+
+	if (!swaps && container->warnings != NULL && strcasestr(container->warnings, "swap limit") != NULL)
+		sbx_report_add(report, rows[0].name, SBX_MISSING, "the engine says: %s", container->warnings);
+	else
+		report_limit(client, container, &rows[swaps], found, report);
+}
+
 static void report_limits(const struct engine_client *client, const struct engine_container *container,
 			  const struct wire_surroundings *found, struct sbx_report *report)
 {
-	static const struct limit_row memory = {"memory limit", "MiB, no swap", 1048576, "Memory", 1048576,
-						"memory limit"};
 	static const struct limit_row processes = {"process limit", "processes, with the agent's", 1,
 						   "PidsLimit", 1, "pids limit"};
 	static const struct limit_row cpu = {"cpu limit", "CPUs", 1000, "NanoCpus", 1e9, "cpu"};
 
-	report_limit(client, container, &memory, found->memory_bytes, report);
+	report_memory(client, container, found->memory_bytes, report);
 	report_limit(client, container, &processes, found->processes, report);
 	report_limit(client, container, &cpu, found->cpu_milli, report);
 }
 
-/* Folders in memory have a size each; what is in the root, or in a volume, is the engine's disk. */
-static void report_disk(const json_t *asked, const struct wire_surroundings *found,
+/* Whether the fence that lets nothing be written but what was asked for is up. */
+static bool is_fenced(const struct sbx_report *report)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		if (strcmp(report->lines[i].name, "landlock") == 0)
+			return report->lines[i].status == SBX_ENFORCED;
+	}
+	return false;
+}
+
+/* A place that was asked for on the engine's disk, beside mounts of this machine's; NULL: none. */
+static const char *find_asked_volume(const json_t *host)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(host, "Mounts"), i, item) {
+		if (!flag_of(item, "ReadOnly") && strcmp(text_of(item, "Type"), "volume") == 0)
+			return text_of(item, "Target");
+	}
+	return NULL;
+}
+
+/* Whether something was asked for at this place, which is there in place of the image's volume. */
+static bool is_asked_for(const json_t *host, const char *place)
+{
+	struct {
+		char *list[WIRE_WRITABLE_MAX * 2];
+		size_t count;
+	} asked = {.count = 0};
+	struct places p = {.list = asked.list, .max = WIRE_WRITABLE_MAX * 2, .count = &asked.count};
+	bool found = false;
+
+	add_asked(&p, host);
+	for (size_t i = 0; i < asked.count; i++) {
+		found |= strcmp(asked.list[i], place) == 0;
+		free(asked.list[i]);
+	}
+	return found;
+}
+
+/* "/data, /var/lib/x": volumes that the image itself declares; "" when there are none. */
+static const char *name_volumes(const struct engine_container *container, char *ret, size_t size)
+{
+	const char *place;
+	char word[128];
+	json_t *item;
+
+	ret[0] = '\0';
+	json_object_foreach(container->volumes, place, item) {
+		size_t len = strlen(ret);
+
+		if (!is_asked_for(host_of(container->asked), place))
+			snprintf(ret + len, size - len, "%s%s", len > 0 ? ", " : "",
+				 engine_words_clean(place, strlen(place), word, sizeof(word)));
+	}
+	return ret;
+}
+
+/*
+ * Folders in memory have a size each; what is in the root, or in a volume, is the engine's disk. An
+ * image may declare volumes, which anybody may write if it says so; that is for Landlock to prevent.
+ */
+static void report_disk(const struct engine_container *container, const struct wire_surroundings *found,
 			struct sbx_report *report)
 {
+	const json_t *asked = container->asked;
 	bool in_root = !flag_of(host_of(asked), "ReadonlyRootfs");
+	const char *wished = find_asked_volume(host_of(asked));
+	char volumes[200];
 
 	if (in_root || json_object_size(json_object_get(asked, "Volumes")) > 0)
 		sbx_report_add(report, "disk limit", SBX_OFF, "files are on the engine's disk, %s",
 			       in_root ? "in a root that can be written" : "in a volume");
+	else if (wished != NULL)
+		sbx_report_add(report, "disk limit", SBX_OFF,
+			       "files at %.100s are on the engine's disk, by mounts of runtime_configs", wished);
+	else if (!is_fenced(report) && name_volumes(container, volumes, sizeof(volumes))[0] != '\0')
+		sbx_report_add(report, "disk limit", SBX_MISSING,
+			       "volumes of the image have none, and no Landlock keeps programs out: %s", volumes);
 	else if (found->disk_bytes == 0 || found->disk_bytes == UINT64_MAX)
 		sbx_report_add(report, "disk limit", SBX_MISSING,
 			       "the engine was asked for folders in memory with a size, and made others");
@@ -319,6 +412,10 @@ static void report_shared(const json_t *host, struct sbx_report *report)
 	}
 	if (flag_of(host, "Privileged") || strcmp(text_of(host, "PidMode"), "host") == 0)
 		sbx_report_add(report, "proc", SBX_OFF, "the machine's, by runtime_configs");
+	else if (has_option(host, "systempaths=unconfined") || has_option(host, "unmask="))
+		sbx_report_add(report, "proc", SBX_OFF,
+			       "the container's own, and not masked, by %s in security_opt of runtime_configs",
+			       has_option(host, "unmask=") ? "unmask" : "systempaths");
 	else
 		sbx_report_add(report, "proc", SBX_ENFORCED, "the container's own, masked by the engine");
 	if (flag_of(host, "Privileged") || json_array_size(json_object_get(host, "Devices")) > 0 ||
@@ -339,12 +436,17 @@ void engine_report(const struct engine_client *client, const struct engine_conta
 			       "somebody else's, of %s: as isolated as its owner made it", title);
 		return;
 	}
+	if (!found->known) {
+		sbx_report_add(report, "container", SBX_MISSING,
+			       "of %s; its agent does not say what it was found to be", title);
+		return;
+	}
 	sbx_report_add(report, "container", SBX_ENFORCED, "of %s", title);
 	report_ids(found, uid, report);
 	report_root(host, found, report);
 	report_network(host, found, report);
 	report_limits(client, container, found, report);
-	report_disk(container->asked, found, report);
+	report_disk(container, found, report);
 	report_capabilities(host, found, report);
 	report_seccomp(container, found, report);
 	report_shared(host, report);

@@ -19,6 +19,7 @@
 #define HEADS_MAX  8 /* answers of 1xx before the one that counts, and that one */
 #define WORDS_MAX  16384
 #define UPGRADE_MS 30000
+#define LOOK_MS	   200 /* how often it is looked whether anybody waits still */
 
 struct engine_stream {
 	struct engine_client *client;
@@ -102,8 +103,18 @@ static int wait_for(struct engine_stream *s, short events, uint64_t deadline_ns,
 	struct pollfd fd = {.fd = s->fd, .events = events};
 	char title[256];
 
-	if (poll(&fd, 1, sbx_poll_ms(deadline_ns)) > 0)
-		return 0;
+	do {
+		uint64_t look_ns = sbx_deadline_ns(LOOK_MS);
+		int n = poll(&fd, 1, sbx_poll_ms(look_ns < deadline_ns ? look_ns : deadline_ns));
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return sbx_fail_errno(err, errno, "cannot wait for a stream of the engine");
+		if (engine_client_is_given_up(s->client))
+			return sbx_fail(err, SBX_E_UNAVAILABLE,
+					"the stream of a container was given up: the sandbox was ended");
+	} while (sbx_now_ns() < deadline_ns);
 	return sbx_fail(err, SBX_E_TIMEOUT, "%s did not open a stream in time",
 			engine_client_title(s->client, title));
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "mcp/sandbox/facts.h"
 
+#include <llmsandbox/container.h>
 #include <llmsandbox/language.h>
 
 #include <errno.h>
@@ -13,14 +14,17 @@
 
 /* ---- what sandboxes of this server find ---- */
 
-static int find_languages(const struct mcp_sandbox *sandbox, const char *language,
-			  struct sbx_tool_chain **ret, size_t *ret_count, struct sbx_error *err)
+static int find_languages(struct mcp_call *call, const char *language, struct sbx_tool_chain **ret,
+			  size_t *ret_count, struct sbx_error *err)
 {
+	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct sbx_spec *spec = NULL;
 	int r = mcp_environment_make_spec(&sandbox->environment, &spec, err);
 
-	if (r == 0)
+	if (r == 0) {
+		sbx_spec_set_cancel(spec, mcp_call_cancel(call));
 		r = sbx_spec_find_languages(spec, language, ret, ret_count, err);
+	}
 	sbx_spec_free(spec);
 	return r;
 }
@@ -36,15 +40,16 @@ static json_t *all_ids(void)
 }
 
 /* An image has what it has; where it cannot be asked, a run will say what is wrong. */
-json_t *mcp_language_ids(const struct mcp_sandbox *sandbox)
+json_t *mcp_language_ids(struct mcp_call *call)
 {
+	const struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	struct sbx_tool_chain *list = NULL;
 	struct sbx_error ignored;
 	size_t count = 0;
 	json_t *ids;
 
 	if (sandbox->environment.image[0] == '\0' ||
-	    find_languages(sandbox, NULL, &list, &count, &ignored) < 0)
+	    find_languages(call, NULL, &list, &count, &ignored) < 0)
 		return all_ids();
 	ids = json_array();
 	for (size_t i = 0; i < count; i++) {
@@ -72,7 +77,7 @@ static void set_problem(json_t *details, const char *text)
 		json_object_set_new(details, "problem", json_string(text));
 }
 
-static void set_version(json_t *details, const struct mcp_sandbox *sandbox, const char *language,
+static void set_version(json_t *details, struct mcp_call *call, const char *language,
 			const char *tool_chain)
 {
 	struct sbx_tool_chain *list = NULL;
@@ -80,7 +85,7 @@ static void set_version(json_t *details, const struct mcp_sandbox *sandbox, cons
 	size_t count = 0;
 	const char *version = NULL, *problem = NULL;
 
-	if (find_languages(sandbox, language, &list, &count, &err) < 0)
+	if (find_languages(call, language, &list, &count, &err) < 0)
 		problem = err.msg;
 	else if (count > 0)
 		version = list[0].version, problem = list[0].problem;
@@ -91,12 +96,13 @@ static void set_version(json_t *details, const struct mcp_sandbox *sandbox, cons
 	sbx_tool_chains_free(list, count);
 }
 
-static void set_libraries(json_t *details, struct mcp_sandbox *sandbox, const char *language)
+static void set_libraries(json_t *details, struct mcp_call *call, const char *language)
 {
+	struct mcp_sandbox *sandbox = mcp_call_userdata(call);
 	const json_t *libraries = NULL;
 	struct sbx_error err;
 
-	if (mcp_libraries_list(&sandbox->libraries, language, &libraries, &err) < 0) {
+	if (mcp_libraries_list(&sandbox->libraries, call, language, &libraries, &err) < 0) {
 		json_object_set_new(details, "preinstalled_libraries", json_null());
 		set_problem(details, err.msg);
 		return;
@@ -125,7 +131,7 @@ static json_t *examples(const struct mcp_example *example)
 }
 
 /* The keys in the order of the original's. */
-int mcp_language_details(struct mcp_sandbox *sandbox, const char *language, json_t **ret,
+int mcp_language_details(struct mcp_call *call, const char *language, json_t **ret,
 			 struct sbx_error *err)
 {
 	const struct sbx_language_info *info = sbx_language_find(language);
@@ -137,9 +143,14 @@ int mcp_language_details(struct mcp_sandbox *sandbox, const char *language, json
 	details = json_object();
 	if (details == NULL)
 		return sbx_fail_errno(err, ENOMEM, "cannot describe %s", info->id);
-	set_version(details, sandbox, info->id, facts->tool_chain);
+	set_version(details, call, info->id, facts->tool_chain);
 	json_object_set_new(details, "package_manager", json_string(facts->package_manager));
-	set_libraries(details, sandbox, info->id);
+	/* Nobody hears the answer, and the next question might begin where this one was given up. */
+	if (mcp_call_is_cancelled(call)) {
+		json_decref(details);
+		return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
+	}
+	set_libraries(details, call, info->id);
 	json_object_set_new(details, "use_cases", texts(facts->use_cases));
 	json_object_set_new(details, "visualization_support",
 			    json_boolean(facts->visualization_support));
@@ -148,13 +159,13 @@ int mcp_language_details(struct mcp_sandbox *sandbox, const char *language, json
 	return 0;
 }
 
-int mcp_all_details(struct mcp_sandbox *sandbox, json_t **ret, struct sbx_error *err)
+int mcp_all_details(struct mcp_call *call, json_t **ret, struct sbx_error *err)
 {
 	const struct sbx_language_info *info;
 	json_t *all = json_object(), *details;
 
 	for (size_t i = 0; (info = sbx_language_at(i)) != NULL; i++) {
-		if (mcp_language_details(sandbox, info->id, &details, err) < 0) {
+		if (mcp_language_details(call, info->id, &details, err) < 0) {
 			json_decref(all);
 			return -(int)err->code;
 		}

@@ -91,7 +91,7 @@ static int install(struct mcp_call *call, struct sbx_session *session, const cha
 	int r;
 
 	if (sandbox->environment.install == MCP_INSTALL_OFF)
-		return mcp_libraries_refuse(&sandbox->libraries, language, missing, err);
+		return mcp_libraries_refuse(&sandbox->libraries, call, language, missing, err);
 	r = run_installer(call, session, language, missing, watch, &set, err);
 	if (r < 0)
 		return r;
@@ -113,7 +113,7 @@ int mcp_install_libraries(struct mcp_call *call, struct sbx_session *session, co
 	*ret = installed;
 	if (json_array_size(wanted) == 0)
 		return 0;
-	r = mcp_libraries_split(&sandbox->libraries, language, wanted, &installed.versions,
+	r = mcp_libraries_split(&sandbox->libraries, call, language, wanted, &installed.versions,
 				&missing, err);
 	if (r == 0 && json_array_size(missing) > 0)
 		r = install(call, session, language, missing, watch, &installed, err);

@@ -3,6 +3,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <llmsandbox/container.h>
@@ -15,6 +16,7 @@
 #include <strings.h>
 
 #define NAME_MAX_LEN 100
+#define LOOK_MS	     200  /* how often one who waits for another looks whether it is cancelled */
 #define LIST_MAX     5000 /* names of one language; what a sandbox prints is hostile */
 
 /*
@@ -154,10 +156,10 @@ static void read_lines(struct mcp_library_list *list, const struct source *sourc
 }
 
 static int run_source(struct sbx_session *session, const struct source *source,
-		      struct sbx_result **ret, struct sbx_error *err)
+		      struct sbx_cancel *cancel, struct sbx_result **ret, struct sbx_error *err)
 {
-	struct sbx_run run = {.language = source->language, .code = source->code};
-	struct sbx_command command = {.argv = source->argv};
+	struct sbx_run run = {.language = source->language, .code = source->code, .io.cancel = cancel};
+	struct sbx_command command = {.argv = source->argv, .io.cancel = cancel};
 
 	if (source->argv != NULL)
 		return sbx_session_exec(session, &command, ret, err);
@@ -166,7 +168,7 @@ static int run_source(struct sbx_session *session, const struct source *source,
 }
 
 static int ask(const struct mcp_environment *environment, const struct source *source,
-	       struct mcp_library_list *list, struct sbx_error *err)
+	       struct sbx_cancel *cancel, struct mcp_library_list *list, struct sbx_error *err)
 {
 	struct sbx_session *session = NULL;
 	struct sbx_result *result = NULL;
@@ -178,10 +180,12 @@ static int ask(const struct mcp_environment *environment, const struct source *s
 	/* Nothing of the asking is to stay. */
 	if (r == 0)
 		r = sbx_spec_set_commit(spec, false, NULL, err);
-	if (r == 0)
+	if (r == 0) {
+		sbx_spec_set_cancel(spec, cancel);
 		r = sbx_session_open(spec, &session, err);
+	}
 	if (r == 0)
-		r = run_source(session, source, &result, err);
+		r = run_source(session, source, cancel, &result, err);
 	if (r == 0 && result->exit_code != 0)
 		r = sbx_fail(err, SBX_E_UNAVAILABLE,
 			     "%s does not tell its libraries (exit code %d)", source->language,
@@ -201,7 +205,7 @@ static void free_list(struct mcp_library_list *list)
 }
 
 static int make_list(const struct mcp_environment *environment, const struct source *source,
-		     struct mcp_library_list *ret, struct sbx_error *err)
+		     struct sbx_cancel *cancel, struct mcp_library_list *ret, struct sbx_error *err)
 {
 	struct mcp_library_list list = {.known = json_object(), .listed = json_array()};
 	int r = 0;
@@ -209,7 +213,7 @@ static int make_list(const struct mcp_environment *environment, const struct sou
 	for (size_t i = 0; source->always != NULL && source->always[i] != NULL; i++)
 		add_library(&list, source->language, source->always[i], "standard library", true);
 	if (source->code != NULL || source->argv != NULL)
-		r = ask(environment, source, &list, err);
+		r = ask(environment, source, cancel, &list, err);
 	if (r < 0) {
 		free_list(&list);
 		return r;
@@ -231,31 +235,46 @@ void mcp_libraries_done(struct mcp_libraries *libraries)
 	pthread_mutex_destroy(&libraries->lock);
 }
 
+/* Whoever has it may wait for an image that is pulled. */
+static int lock_lists(struct mcp_libraries *libraries, const struct mcp_call *call, struct sbx_error *err)
+{
+	struct timespec until;
+
+	do {
+		if (mcp_call_is_cancelled(call))
+			return sbx_fail(err, SBX_E_UNAVAILABLE, "cancelled");
+		until = sbx_timespec(sbx_deadline_ns(LOOK_MS));
+	} while (pthread_mutex_clocklock(&libraries->lock, CLOCK_MONOTONIC, &until) != 0);
+	return 0;
+}
+
 /* The list, made now unless it is there. A second asker waits for the first. */
-static int get_list(struct mcp_libraries *libraries, const char *language,
+static int get_list(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
 		    const struct mcp_library_list **ret, struct sbx_error *err)
 {
 	const struct source *source = find_source(language);
 	struct mcp_library_list *list;
-	int r = 0;
+	int r;
 
 	if (source == NULL)
 		return sbx_fail(err, SBX_E_NOT_FOUND, "nothing tells the libraries of %s",
 				language);
 	list = &libraries->lists[source - sources];
-	pthread_mutex_lock(&libraries->lock);
+	r = lock_lists(libraries, call, err);
+	if (r < 0)
+		return r;
 	if (list->known == NULL)
-		r = make_list(libraries->environment, source, list, err);
+		r = make_list(libraries->environment, source, mcp_call_cancel(call), list, err);
 	pthread_mutex_unlock(&libraries->lock);
 	*ret = list;
 	return r;
 }
 
-int mcp_libraries_list(struct mcp_libraries *libraries, const char *language, const json_t **ret,
-		       struct sbx_error *err)
+int mcp_libraries_list(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
+		       const json_t **ret, struct sbx_error *err)
 {
 	const struct mcp_library_list *list;
-	int r = get_list(libraries, language, &list, err);
+	int r = get_list(libraries, call, language, &list, err);
 
 	if (r == 0)
 		*ret = list->listed;
@@ -277,13 +296,14 @@ static const char *find_version(const struct mcp_library_list *list, const char 
 	return json_string_value(json_object_get(list->known, key));
 }
 
-int mcp_libraries_split(struct mcp_libraries *libraries, const char *language, const json_t *wanted,
-			json_t **ret_versions, json_t **ret_missing, struct sbx_error *err)
+int mcp_libraries_split(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
+			const json_t *wanted, json_t **ret_versions, json_t **ret_missing,
+			struct sbx_error *err)
 {
 	const struct mcp_library_list *list;
 	json_t *versions, *missing, *item;
 	size_t i;
-	int r = get_list(libraries, language, &list, err);
+	int r = get_list(libraries, call, language, &list, err);
 
 	if (r < 0)
 		return r;
@@ -334,12 +354,12 @@ static void join(const json_t *names, size_t max, struct sbx_buf *out)
 }
 
 /* The sentence is for a model: what is missing, what it has instead, and what to do. */
-int mcp_libraries_refuse(struct mcp_libraries *libraries, const char *language,
+int mcp_libraries_refuse(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
 			 const json_t *missing, struct sbx_error *err)
 {
 	auto_buf struct sbx_buf have = SBX_BUF_INIT(240), names = SBX_BUF_INIT(140);
 	const struct mcp_library_list *list;
-	int r = get_list(libraries, language, &list, err);
+	int r = get_list(libraries, call, language, &list, err);
 
 	if (r < 0)
 		return r;

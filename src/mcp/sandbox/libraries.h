@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "mcp/mcp.h"
 #include "mcp/sandbox/environment.h"
 
 #include <jansson.h>
@@ -29,21 +30,22 @@ struct mcp_libraries {
 void mcp_libraries_init(struct mcp_libraries *libraries, const struct mcp_environment *environment);
 void mcp_libraries_done(struct mcp_libraries *libraries);
 
-/* The installed libraries' names as an array, which lives as long as the server. */
-int mcp_libraries_list(struct mcp_libraries *libraries, const char *language, const json_t **ret,
-		       struct sbx_error *err);
+/* The installed libraries' names as an array, which lives as long as the server; for this call. */
+int mcp_libraries_list(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
+		       const json_t **ret, struct sbx_error *err);
 
 /*
  * Of the wanted ones (an array of strings, such as "numpy>=1.20"): *ret_versions maps those that
  * come with the tool chain to their versions, *ret_missing lists the others; both are the
  * caller's. What names a version is for the installer, which judges it.
  */
-int mcp_libraries_split(struct mcp_libraries *libraries, const char *language, const json_t *wanted,
-			json_t **ret_versions, json_t **ret_missing, struct sbx_error *err);
+int mcp_libraries_split(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
+			const json_t *wanted, json_t **ret_versions, json_t **ret_missing,
+			struct sbx_error *err);
 
 /* Whether an installed package is the one that a requirement names. */
 bool mcp_library_is_of(const char *language, const char *requirement, const char *package);
 
 /* The error of libraries that are not there where nothing may be installed. */
-int mcp_libraries_refuse(struct mcp_libraries *libraries, const char *language,
+int mcp_libraries_refuse(struct mcp_libraries *libraries, const struct mcp_call *call, const char *language,
 			 const json_t *missing, struct sbx_error *err);

@@ -27,7 +27,7 @@ static int read_all(struct mcp_call *call, const char *uri, const char *variable
 		    struct sbx_error *err)
 {
 	json_t *all;
-	int r = mcp_all_details(mcp_call_userdata(call), &all, err);
+	int r = mcp_all_details(call, &all, err);
 
 	(void)variable;
 	return r < 0 ? r : add_json(call, uri, all, err);
@@ -38,7 +38,7 @@ static int read_one(struct mcp_call *call, const char *uri, const char *variable
 {
 	const char *language = variable ? variable : uri + strlen(PREFIX);
 	json_t *details;
-	int r = mcp_language_details(mcp_call_userdata(call), language, &details, err);
+	int r = mcp_language_details(call, language, &details, err);
 
 	return r < 0 ? r : add_json(call, uri, details, err);
 }

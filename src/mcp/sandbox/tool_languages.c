@@ -23,14 +23,14 @@ static int add_json(struct mcp_call *call, json_t *value, size_t indent, struct 
 static int run_supported(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
 	(void)arguments;
-	return add_json(call, mcp_language_ids(mcp_call_userdata(call)), 2, err);
+	return add_json(call, mcp_language_ids(call), 2, err);
 }
 
 static int run_details(struct mcp_call *call, const json_t *arguments, struct sbx_error *err)
 {
 	const char *language = json_string_value(json_object_get(arguments, "language"));
 	json_t *details;
-	int r = mcp_language_details(mcp_call_userdata(call), language, &details, err);
+	int r = mcp_language_details(call, language, &details, err);
 
 	if (r < 0 && err->code == SBX_E_NOT_FOUND) {
 		mcp_call_set_error(call);

@@ -109,7 +109,10 @@ static int open_session(struct mcp_call *call, const json_t *arguments,
 	if (r == 0)
 		r = mcp_make_spec(&sandbox->environment, arguments, how.language, MCP_OUTPUT_MOST,
 				  &how.spec, err);
-	return r < 0 ? r : sbx_registry_open(sandbox->registry, &how, ret, err);
+	if (r < 0)
+		return r;
+	sbx_spec_set_cancel(how.spec, mcp_call_cancel(call));
+	return sbx_registry_open(sandbox->registry, &how, ret, err);
 }
 
 static int await_sandbox(struct mcp_call *call, const struct sbx_session_info *info,

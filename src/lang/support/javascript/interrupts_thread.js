@@ -3,7 +3,8 @@
 // The thread that waits for SIGINT; see interrupts.js.
 //
 // Node gives SIGINT its deadly meaning back when no thread is in the state that this one waits
-// in. So it is in that state twice, one in the other, and leaves the inner one alone.
+// in. So it is in that state several times, one in the other. A signal ends the innermost alone, and
+// only as many that come before this thread gets on would end them all.
 'use strict';
 
 const inspector = require('inspector');
@@ -48,6 +49,8 @@ function interrupt() {
 	}
 }
 
+const GUARDS = 6;
+
 let told = false;
 let signalled = false; // and nothing was done about it yet
 
@@ -57,10 +60,10 @@ function tellReady() {
 	told = true;
 }
 
-// Run a function until it returns or SIGINT comes.
-function untilSignal(name) {
+// Call a function, and wait until it returns or SIGINT comes.
+function untilSignal(call) {
 	try {
-		vm.runInThisContext(`llmSandbox.${name}()`, { breakOnSigint: true });
+		vm.runInThisContext(`llmSandbox.${call}`, { breakOnSigint: true });
 	} catch {
 		signalled = true;
 	}
@@ -79,12 +82,16 @@ globalThis.llmSandbox = {
 		tellReady(); // not before a signal would be seen
 		// In this order: a signal that came between the two has brought us here again.
 		for (;;) {
-			untilSignal('interrupt');
+			untilSignal('interrupt()');
 			if (!signalled)
-				untilSignal('wait');
+				untilSignal('wait()');
 		}
+	},
+	guard(inside) {
+		for (;;)
+			untilSignal(inside > 0 ? `guard(${inside - 1})` : 'watch()');
 	},
 };
 
 for (;;)
-	untilSignal('watch');
+	untilSignal(`guard(${GUARDS})`);
