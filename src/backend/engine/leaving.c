@@ -52,8 +52,6 @@ void engine_leaving_begin(void)
 {
 	pthread_once(&once, start);
 	pthread_mutex_lock(&lock);
-	if (owner != getpid())
-		open_count = 0;
 	open_count++;
 	pthread_mutex_unlock(&lock);
 }
