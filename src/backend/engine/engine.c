@@ -196,11 +196,19 @@ static void note_asked(struct engine_place *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static bool is_wanted(const struct engine_place *p)
+{
+	struct pollfd fd = {.fd = p->relay.fd};
+
+	return poll(&fd, 1, 0) >= 0 && (fd.revents & (POLLHUP | POLLERR)) == 0;
+}
+
 /* Nothing will come of the stream. */
 static void fail_start(struct engine_place *p, const struct sbx_error *err)
 {
-	/* What may be missing is looked for again the next time. */
-	engine_known_set_agent(engine_client_key(p->client), 0);
+	/* What may be missing is looked for again the next time; a start that was given up says nothing of it. */
+	if (is_wanted(p))
+		engine_known_set_agent(engine_client_key(p->client), 0);
 	p->failure = *err;
 	engine_stream_hang_up(p->relay.stream);
 }
@@ -259,13 +267,6 @@ static bool lacks_agent(const struct engine_place *p, const struct sbx_error *fa
 	       strstr(failure->msg, "open executable") != NULL; /* crun's, of one that is being written */
 }
 
-static bool is_wanted(const struct engine_place *p)
-{
-	struct pollfd fd = {.fd = p->relay.fd};
-
-	return poll(&fd, 1, 0) >= 0 && (fd.revents & (POLLHUP | POLLERR)) == 0;
-}
-
 /*
  * Fill the volume, and make another container like the one that found it empty. The first time it may
  * be enough that somebody else has filled it meanwhile: who fills it takes it away from others for a moment.
@@ -306,12 +307,15 @@ static void tell(struct engine_place *p)
 	settle(p);
 }
 
-/* One whose agent has spoken goes by itself; see removal.h. */
+/*
+ * One whose agent has spoken goes by itself (removal.h), also where the place was closed before the engine
+ * had answered that it is started.
+ */
 static void end_container(struct engine_place *p)
 {
 	if (p->relay.heard && p->container.asked == NULL)
 		return;
-	if (p->started && p->relay.heard && !p->relay.malformed && !p->spec.container.commit)
+	if (p->relay.heard && !p->relay.malformed && !p->spec.container.commit)
 		engine_removal_leave(p->client, &p->container, false);
 	else
 		give_up(p);
