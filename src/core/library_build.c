@@ -332,6 +332,9 @@ static bool more_online(const struct sbx_lang_step *step)
 
 static int allow_more(struct installation *in, char *text, struct sbx_error *err)
 {
+	/* What an image's manager knows of credentials goes where they belong, and nowhere else. */
+	if (in->build->tools != NULL && sbx_package_config_has_secret(&in->config))
+		return 0;
 	sbx_package_hosts_more(in->install, text, in->network);
 	return sbx_session_set_network(in->session, in->network, err);
 }

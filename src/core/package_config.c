@@ -17,6 +17,7 @@
 
 #define FILE_MAX (8u << 20) /* a bundle of certificates is what is large */
 #define ENV_MAX	 64u
+#define CERTIFICATES ".certificates/"
 
 /* ---- adding ---- */
 
@@ -195,7 +196,7 @@ static int add_certificates(struct sbx_package_config *config, const char *const
 
 		if (path == NULL || path[0] != '/')
 			continue;
-		snprintf(to, sizeof(to), ".certificates/%zu.pem", i);
+		snprintf(to, sizeof(to), CERTIFICATES "%zu.pem", i);
 		r = add_file(config, path, to, &added, err);
 		if (r < 0 || !added)
 			continue;
@@ -363,9 +364,9 @@ int sbx_package_config_add_trust(const struct sbx_lang_install *install, const c
 		return 0;
 	any = has_one_of(config, names);
 	if (!any_own(config, names) && find_named(config, path))
-		r = trust(config, path, ".certificates/named.pem", home, SBX_ARGV(names[0]), err);
+		r = trust(config, path, CERTIFICATES "named.pem", home, SBX_ARGV(names[0]), err);
 	if (r == 0 && !any && find_standard(path))
-		r = trust(config, path, ".certificates/all.pem", home, names, err);
+		r = trust(config, path, CERTIFICATES "all.pem", home, names, err);
 	return r;
 }
 
@@ -409,6 +410,50 @@ static size_t credentials(const char *text, size_t len)
 			at = i + 1;
 	}
 	return at;
+}
+
+static bool has_login(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while ((text = memmem(text, (size_t)(end - text), "://", 3)) != NULL) {
+		text += 3;
+		if (credentials(text, (size_t)(end - text)) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* npm's _auth and _authToken, Maven's password, netrc's: what is called so is not looked at any closer. */
+static bool has_secret(const char *text, size_t len)
+{
+	static const char *const words[] = {"_auth", "password", "passwd", "passphrase", "token", "secret"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t word = strlen(words[i]);
+
+		for (size_t at = 0; at + word <= len; at++) {
+			if (strncasecmp(text + at, words[i], word) == 0)
+				return true;
+		}
+	}
+	return has_login(text, len);
+}
+
+bool sbx_package_config_has_secret(const struct sbx_package_config *config)
+{
+	for (size_t i = 0; config->env[i] != NULL; i++) {
+		if (has_secret(config->env[i], strlen(config->env[i])))
+			return true;
+	}
+	for (size_t i = 0; i < config->file_count; i++) {
+		const struct sbx_file *file = &config->files[i];
+
+		if (strncmp(file->name, CERTIFICATES, strlen(CERTIFICATES)) != 0 &&
+		    has_secret(file->data, file->len))
+			return true;
+	}
+	return false;
 }
 
 void sbx_package_config_scrub(const char *text, size_t len, struct sbx_buf *out)

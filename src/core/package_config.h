@@ -37,5 +37,8 @@ int sbx_package_config_add_trust(const struct sbx_lang_install *install, const c
 /* Whether somebody has written this there: then it was not the manager's own idea. */
 bool sbx_package_config_names(const struct sbx_package_config *config, const char *text);
 
+/* Whether there are, or may be, credentials in it: then it is for nobody but the hosts that it names. */
+bool sbx_package_config_has_secret(const struct sbx_package_config *config);
+
 /* Write a piece of text, with "user:password@" of each address in it left out. */
 void sbx_package_config_scrub(const char *text, size_t len, struct sbx_buf *out);

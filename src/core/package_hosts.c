@@ -344,6 +344,19 @@ void sbx_package_hosts_more(const struct sbx_lang_install *install, char *text,
 		allow_rules(rules.data, network, &ignored);
 }
 
+/* Of the rules, those for hosts that somebody here wrote. */
+static void keep_named(struct sbx_buf *rules)
+{
+	auto_buf struct sbx_buf all = *rules;
+	char *rest = all.data, *line;
+
+	*rules = (struct sbx_buf)SBX_BUF_INIT(ANSWER_MAX);
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (line[0] == 'c')
+			sbx_buf_printf(rules, "%s\n", line);
+	}
+}
+
 int sbx_package_hosts_read(const struct sbx_lang *lang, const struct sbx_package_config *config,
 			   const struct sbx_result *answer, struct sbx_network *network,
 			   struct sbx_error *err)
@@ -353,7 +366,16 @@ int sbx_package_hosts_read(const struct sbx_lang *lang, const struct sbx_package
 	read_answer(&rules, lang->install, config, answer->out.data);
 	if (rules.failed || rules.len == 0)
 		return fail_silent(lang, answer, err);
-	return allow_rules(rules.data, network, err);
+	if (!sbx_package_config_has_secret(config))
+		return allow_rules(rules.data, network, err);
+	/* An image's manager is anybody's, and has them now. */
+	keep_named(&rules);
+	if (rules.len > 0)
+		return allow_rules(rules.data, network, err);
+	return sbx_fail(err, SBX_E_DENIED,
+			"%s of the image wants to use hosts that this machine's configuration of it does not name, and "
+			"there are credentials in that; name the hosts in it, or install with a configuration that has none",
+			lang->install->manager);
 }
 
 static int allow_one(const struct question *q, struct sbx_network *network, struct sbx_error *err)

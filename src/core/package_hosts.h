@@ -24,7 +24,10 @@ int sbx_package_hosts_ask(const struct sbx_lang *lang, uint64_t timeout_ms,
 			  struct sbx_cancel *cancel, struct sbx_network *network,
 			  struct sbx_error *err);
 
-/* The same for what a manager has said elsewhere, when it was asked with this configuration. */
+/*
+ * The same for what the manager of an image has said, when it was asked with this configuration. One that was
+ * given credentials may use no host but those that the configuration names.
+ */
 struct sbx_package_config;
 int sbx_package_hosts_read(const struct sbx_lang *lang, const struct sbx_package_config *config,
 			   const struct sbx_result *answer, struct sbx_network *network,

@@ -14,6 +14,8 @@
 #include "core/library_json.h"
 #include "core/library_lines.h"
 #include "core/package_config.h"
+#include "core/package_hosts.h"
+#include "egress/policy.h"
 #include "lang/lang.h"
 
 #include <stdio.h>
@@ -85,6 +87,42 @@ static void credentials_in_addresses_are_left_out(void **state)
 static void keep_all(const char *text, size_t len, void *userdata)
 {
 	strncat(userdata, text, len);
+}
+
+/* What an image's manager may reach, which says of itself that it uses these two hosts. */
+static int ask_image(char *variable, char *allowed, size_t size, struct sbx_error *err)
+{
+	static char answer[] = "https://mine.example/simple/\nhttps://other.example/\n";
+	char text[sizeof(answer)], *env[] = {variable, NULL};
+	const struct sbx_package_config config = {.env = env};
+	const struct sbx_result result = {.out.data = memcpy(text, answer, sizeof(answer))};
+	struct sbx_network *network;
+	int r;
+
+	assert_int_equal(sbx_network_new(SBX_NETWORK_ALLOW, &network, NULL), 0);
+	r = sbx_package_hosts_read(sbx_lang_find("python"), &config, &result, network, err);
+	sbx_network_describe(network, allowed, size);
+	sbx_network_free(network);
+	return r;
+}
+
+static void a_manager_of_an_image_takes_credentials_to_no_host_of_its_own(void **state)
+{
+	char plain[] = "PIP_INDEX_URL=https://mine.example/simple/",
+	     login[] = "PIP_INDEX_URL=https://reader:s3cret@mine.example/simple/",
+	     token[] = "REGISTRY_TOKEN=s3cret", allowed[1024];
+	struct sbx_error err;
+
+	(void)state;
+	assert_int_equal(ask_image(plain, allowed, sizeof(allowed), &err), 0);
+	assert_non_null(strstr(allowed, "mine.example"));
+	assert_non_null(strstr(allowed, "other.example"));
+	assert_int_equal(ask_image(login, allowed, sizeof(allowed), &err), 0);
+	assert_non_null(strstr(allowed, "mine.example"));
+	assert_null(strstr(allowed, "other.example"));
+	assert_int_equal(ask_image(token, allowed, sizeof(allowed), &err), -SBX_E_DENIED);
+	assert_non_null(strstr(err.msg, "name the hosts"));
+	assert_null(strstr(err.msg, "s3cret"));
 }
 
 static void lines_come_whole_plain_and_without_credentials(void **state)
@@ -335,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hashes_are_those_of_the_standard),
 		cmocka_unit_test(credentials_in_addresses_are_left_out),
+		cmocka_unit_test(a_manager_of_an_image_takes_credentials_to_no_host_of_its_own),
 		cmocka_unit_test(lines_come_whole_plain_and_without_credentials),
 		cmocka_unit_test(a_cut_parts_no_password_from_its_address),
 		cmocka_unit_test(the_lines_of_trouble_tell_why),
