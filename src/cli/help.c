@@ -79,7 +79,7 @@ static void print_option(FILE *f, const struct option_row *o)
 
 	n = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
 		     o->letter ? o->letter : ' ', o->letter ? "," : " ", option_name(o),
-		     argument ? " " : "", argument ? argument : "");
+		     argument && argument[0] != '[' ? " " : "", argument ? argument : "");
 	describe(o, text, sizeof(text));
 	if (n > INDENT - 2)
 		fprintf(f, "%s\n%*s", left, INDENT, "");

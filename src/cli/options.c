@@ -131,7 +131,7 @@ static const struct option_row rows[] = {
 	{.name = "no-keep-template", .kind = OPTION_VALUE, .set = settings_drop_template,
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES | FOR_LANGUAGES,
 	 .help = "remove it at the end, unless it was there before"},
-	{.name = "commit", .argument = "[TAG]", .kind = OPTION_VALUE, .set = settings_set_commit,
+	{.name = "commit", .argument = "[=TAG]", .kind = OPTION_VALUE, .set = settings_set_commit,
 	 .group = GROUP_SANDBOX, .commands = FOR_SANDBOXES,
 	 .help = "keep the container as an image at its end, under a fresh name or TAG"},
 	{.name = "skip-environment-setup", .kind = OPTION_FLAG, .offset = SETTING(skip_setup),

@@ -81,6 +81,14 @@ static void help_flag_and_help_command_agree(void **state)
 			    program(*state, (struct call){0}, "help", NULL)->out);
 }
 
+/* "--commit TAG" would take TAG for the file to run. */
+static void help_shows_how_a_value_that_may_be_left_out_is_written(void **state)
+{
+	const char *help = program(*state, (struct call){0}, "help", "run", NULL)->out;
+
+	assert_non_null(strstr(help, " --commit[=TAG]"));
+}
+
 static const char *complete(struct cli_state *t, const char *words)
 {
 	char script[1024];
@@ -167,6 +175,7 @@ int documents_group(void)
 		cli_test(every_command_and_option_is_documented),
 		cli_test(help_fits_eighty_columns),
 		cli_test(help_flag_and_help_command_agree),
+		cli_test(help_shows_how_a_value_that_may_be_left_out_is_written),
 		cli_test(completion_knows_every_command_and_option),
 		cli_test(languages_and_version_have_json),
 		cli_test(the_commands_of_the_readme_work),
