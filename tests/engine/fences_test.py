@@ -21,6 +21,7 @@ import uuid
 import containers_test
 import peer
 import real_test
+from unix_http import UnixConnection
 
 ATTACK = None
 NUMBERS = "/usr/include/%s-linux-gnu/asm/unistd_64.h"
@@ -71,7 +72,7 @@ class Fences:
         status, made = self.http("POST", "/v1.41/containers/%s/exec" % container,
                                  {"Cmd": words, "User": user, "AttachStdout": True, "AttachStderr": True})
         self.assertEqual(status, 201, made)
-        conn = real_test.Socket(self.path)
+        conn = UnixConnection(self.path, peer.DEADLINE)
         try:
             conn.request("POST", "/v1.41/exec/%s/start" % made["Id"], json.dumps({"Detach": False, "Tty": False}),
                          {"Content-Type": "application/json"})

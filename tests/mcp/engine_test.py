@@ -28,7 +28,7 @@ from sessions_test import MODERN, Peer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "engine"))
-from real_test import Socket  # noqa: E402
+from unix_http import UnixConnection  # noqa: E402
 
 BACKEND = os.environ.get("SBX_TEST_BACKEND", "")
 IMAGE = os.environ.get("SBX_TEST_IMAGE", "")
@@ -47,7 +47,7 @@ HELLO = {
 
 
 def engine(method, path):
-    conn = Socket(os.environ[VARIABLE].removeprefix("unix://"))
+    conn = UnixConnection(os.environ[VARIABLE].removeprefix("unix://"), DEADLINE)
     try:
         conn.request(method, "/v1.41" + path)
         answer = conn.getresponse()
