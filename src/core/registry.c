@@ -512,9 +512,10 @@ static int open_entry(struct sbx_registry *r, struct entry *e, struct sbx_sessio
 	int result = reserve(r, err);
 
 	if (result == 0) {
+		result = sbx_session_open(e->spec, &e->session, err);
+		/* That may have taken long: an image was pulled or built. It is not what a session lives for. */
 		e->used_ns = sbx_now_ns();
 		e->life_ends_ns = after_ns(e->used_ns, e->lifetime_ms);
-		result = sbx_session_open(e->spec, &e->session, err);
 		/* The session stays when whoever asked for it, and his handle, are gone. */
 		sbx_spec_set_cancel(e->spec, NULL);
 		if (result < 0)
