@@ -8,6 +8,7 @@ says by SBX_TEST_BACKEND, SBX_TEST_IMAGE and the engine's own variable where the
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -52,7 +53,9 @@ class Names(real_test.Real, unittest.TestCase):
 
     def look(self, configs, script="true"):
         """What the engine says of a container with these, and what a program in it prints."""
-        process, said = self.start(configs, script)
+        return self.look_at(*self.start(configs, script))
+
+    def look_at(self, process, said):
         self.assertIsNotNone(process, said)
         one, = self.containers(process.pid)
         found = self.http("GET", "/v1.41/containers/%s/json" % one["Id"])[1]
@@ -64,9 +67,7 @@ class Names(real_test.Real, unittest.TestCase):
         process, said = self.start(configs, script)
         if process is None and reason in said:
             self.skipTest("the engine cannot do it here: " + said.strip())
-        self.assertIsNotNone(process, said)
-        self.end(process)
-        return self.look(configs, script)
+        return self.look_at(process, said)
 
     def refused(self, configs, words):
         process, said = self.start(configs, "true")
@@ -149,12 +150,14 @@ class Names(real_test.Real, unittest.TestCase):
     def test_networks(self):
         _, host, _ = self.look({"network": "host"})
         self.assertEqual(host["NetworkMode"], "host")
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
         _, host, said = self.need({
-            "network_mode": "bridge", "ports": {"80/tcp": ["127.0.0.1", 38080], "81": None},
+            "network_mode": "bridge", "ports": {"80/tcp": ["127.0.0.1", port], "81": None},
             "sysctls": {"net.ipv4.ip_forward": "1"}}, "could not find bridge",
             "cat /proc/sys/net/ipv4/ip_forward; grep -c eth /proc/net/dev")
         self.assertEqual(said.split(), ["1", "1"])
-        self.assertEqual(host["PortBindings"]["80/tcp"], [{"HostIp": "127.0.0.1", "HostPort": "38080"}])
+        self.assertEqual(host["PortBindings"]["80/tcp"], [{"HostIp": "127.0.0.1", "HostPort": str(port)}])
         self.assertIn("81/tcp", host["PortBindings"])
 
     def test_folders_in_memory(self):
