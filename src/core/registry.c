@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "core/cancel.h"
 #include "core/registry_ended.h"
 #include "core/session.h"
@@ -17,7 +18,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -298,16 +298,10 @@ static void *keep_time(void *registry)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static int start_thread(struct sbx_registry *r, struct sbx_error *err)
 {
-	sigset_t all, before;
-	int failure;
+	int failure = sbx_thread_start(&r->thread, keep_time, r);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failure = pthread_create(&r->thread, NULL, keep_time, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return failure ? sbx_fail_errno(err, failure, "cannot start the thread of the sessions")
 		       : 0;
 }

@@ -7,10 +7,10 @@
 #include "core/session.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "core/cancel.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #define LOOK_MS 100 /* how often a waiting operation looks whether it was cancelled */
@@ -181,15 +181,11 @@ static void *run_keeper(void *arg)
 
 int sbx_session_keep(struct sbx_session *s, struct sbx_error *err)
 {
-	sigset_t all, before;
 	int r;
 
 	if (s->turn.keeper_runs)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&s->turn.keeper, NULL, run_keeper, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r = sbx_thread_start(&s->turn.keeper, run_keeper, s);
 	if (r != 0)
 		return sbx_fail_errno(err, r, "cannot start the thread that keeps a session going");
 	pthread_mutex_lock(&s->turn.lock);

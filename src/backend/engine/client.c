@@ -536,6 +536,18 @@ int engine_call(struct engine_client *client, const struct engine_request *reque
 	}
 }
 
+const json_t *engine_find(const json_t *list, const char *key, const char *text)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+		if (strcmp(json_string_value(json_object_get(item, key)) ?: "", text) == 0)
+			return item;
+	}
+	return NULL;
+}
+
 unsigned int engine_status(const struct engine_client *client)
 {
 	long status = 0;

@@ -98,6 +98,9 @@ int engine_call(struct engine_client *client, const struct engine_request *reque
 /* The status of the last call. */
 unsigned int engine_status(const struct engine_client *client);
 
+/* The first of a list of objects that an engine told in which key is this text; NULL: none is. */
+const json_t *engine_find(const json_t *list, const char *key, const char *text);
+
 /*
  * A request whose connection becomes a raw stream in both directions: the streams of a container,
  * framed as the API frames them (unframe.h), unless it has a terminal.

@@ -22,11 +22,11 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/strv.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -341,20 +341,10 @@ static void *thread_main(void *arg)
 
 static int start_thread(struct engine_place *p, struct sbx_error *err)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
 	int r;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	p->over = false;
-	/* Signals are for the threads of the program. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, thread_main, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
+	r = sbx_thread_start_detached(thread_main, p);
 	/* A thread that there is may have said already that it is over. */
 	if (r != 0)
 		p->over = true;

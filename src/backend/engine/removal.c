@@ -6,9 +6,9 @@
 #include "backend/engine/owner.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,31 +56,10 @@ static void free_entry(struct entry *e)
 	free(e);
 }
 
-static bool is_listed(const json_t *list, const char *id)
-{
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item) {
-		if (strcmp(json_string_value(json_object_get(item, "Id")) ?: "", id) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the engine is about to remove it: only Docker says so. */
-static bool is_going(const json_t *list, const char *id)
+static bool is_going(const json_t *listed)
 {
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item) {
-		const char *state = json_string_value(json_object_get(item, "State"));
-
-		if (strcmp(json_string_value(json_object_get(item, "Id")) ?: "", id) == 0)
-			return state != NULL && strcmp(state, "removing") == 0;
-	}
-	return false;
+	return strcmp(json_string_value(json_object_get(listed, "State")) ?: "", "removing") == 0;
 }
 
 /* Later, or never: then it is nobody's, and the sweep is to look soon. */
@@ -98,12 +77,14 @@ static bool put_off(struct queue *q, struct entry *e)
 static bool handle(struct queue *q, struct entry *e, const json_t *list)
 {
 	struct sbx_error ignored;
+	const json_t *listed;
 
 	if (list == NULL)
 		return put_off(q, e);
-	if (!is_listed(list, e->container.id))
+	listed = engine_find(list, "Id", e->container.id);
+	if (listed == NULL)
 		return true;
-	if (is_going(list, e->container.id) && e->waits < WAITS_MAX) {
+	if (is_going(listed) && e->waits < WAITS_MAX) {
 		e->waits++;
 		e->due_ns = sbx_now_ns() + AGAIN_NS;
 		return false;
@@ -218,21 +199,6 @@ static void *removal_main(void *arg)
 	return NULL;
 }
 
-static bool start_thread(struct queue *q)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, removal_main, q);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r == 0)
-		pthread_detach(thread);
-	return r == 0;
-}
-
 /* ---- the queue ---- */
 
 static struct queue *find_queue(const struct engine_client *client)
@@ -280,7 +246,7 @@ static bool enqueue(const struct engine_client *client, struct entry *e)
 		pthread_cond_signal(&q->changed);
 		return true;
 	}
-	if (!start_thread(made)) {
+	if (sbx_thread_start_detached(removal_main, made) != 0) {
 		engine_client_close(made->client);
 		pthread_cond_destroy(&made->changed);
 		free(made);

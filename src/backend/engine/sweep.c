@@ -7,9 +7,9 @@
 #include "backend/engine/leaving.h"
 #include "backend/engine/sets.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,19 +107,10 @@ void engine_sweep_soon(const struct engine_client *client)
 {
 	struct engine_client *mine = NULL;
 	struct sbx_error ignored;
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
 
 	if (!engine_known_due(engine_client_key(client), sbx_now_ns(), PAUSE_NS) ||
 	    engine_client_open_again(client, &mine, &ignored) < 0)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, sweep_main, mine);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r != 0)
+	if (sbx_thread_start_detached(sweep_main, mine) != 0)
 		engine_client_close(mine);
-	else
-		pthread_detach(thread);
 }

@@ -149,18 +149,6 @@ static bool is_agent_volume(const char *name, bool *ret_is_mark)
 	return name[0] == '\0' || *ret_is_mark;
 }
 
-static const json_t *find_volume(const json_t *list, const char *name)
-{
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item) {
-		if (strcmp(json_string_value(json_object_get(item, "Name")) ?: "", name) == 0)
-			return item;
-	}
-	return NULL;
-}
-
 /* The mark is made anew every week that it is used; one without a mark was never whole. */
 static bool is_unused(const json_t *list, const json_t *volume, const char *name)
 {
@@ -168,7 +156,7 @@ static bool is_unused(const json_t *list, const json_t *volume, const char *name
 	const json_t *whole;
 
 	snprintf(mark, sizeof(mark), "%s" MARK, name);
-	whole = find_volume(list, mark);
+	whole = engine_find(list, "Name", mark);
 	return age_of(volume) > OLD_S && (whole == NULL || age_of(whole) > OLD_S);
 }
 
